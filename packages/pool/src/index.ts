@@ -1,0 +1,10 @@
+export * from "./limits.ts";
+export * from "./reasons.ts";
+export * from "./record/assert.ts";
+export * from "./record/command.ts";
+export { decide, isWritten } from "./record/decide.ts";
+export * from "./record/event.ts";
+export * from "./record/option.ts";
+export * from "./record/record.ts";
+export * from "./refusal.ts";
+export * from "./store.ts";

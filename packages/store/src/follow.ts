@@ -1,0 +1,107 @@
+// Following a log: what is there, then what comes. Whoever learns of an append rings the bell for that session; a follow
+// that hears it reads on from where it is. The bell carries no data, so a ring too many costs a read and a follow can never
+// get an entry twice or out of order.
+//
+// B1  A follow listens before it reads: what is appended in between is heard.
+import type { LogEntry, SessionKey } from "@holdfast/pool";
+
+/** Entries read at once: the most a follow holds in memory for a reader that is slower than the log. */
+export const FOLLOW_ENTRIES = 64;
+
+/** One follow's ear. A ring that comes while nobody waits is kept until somebody does. */
+class Ear {
+  #rung = false;
+  #wake: (() => void) | null = null;
+
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+  }
+
+  async heard(): Promise<void> {
+    if (!this.#rung) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#wake = null;
+    this.#rung = false;
+  }
+}
+
+export class Bell {
+  readonly #ears = new Map<string, Set<Ear>>();
+  #silenced = false;
+
+  /** Something was appended to this session's log. */
+  ring(key: SessionKey): void {
+    for (const ear of this.#ears.get(nameOf(key)) ?? []) ear.ring();
+  }
+
+  /** The store closes: every follow ends. */
+  silence(): void {
+    this.#silenced = true;
+    for (const ears of this.#ears.values()) for (const ear of ears) ear.ring();
+  }
+
+  get silenced(): boolean {
+    return this.#silenced;
+  }
+
+  listen(key: SessionKey): Ear {
+    const name = nameOf(key);
+    const ears = this.#ears.get(name) ?? new Set();
+    const ear = new Ear();
+    this.#ears.set(name, ears.add(ear));
+    return ear;
+  }
+
+  leave(key: SessionKey, ear: Ear): void {
+    const ears = this.#ears.get(nameOf(key));
+    ears?.delete(ear);
+    if (ears?.size === 0) this.#ears.delete(nameOf(key));
+  }
+}
+
+function nameOf(key: SessionKey): string {
+  return JSON.stringify([key.project, key.sessionId]);
+}
+
+/** What a follow needs of its store. */
+export type Followed = {
+  readonly bell: Bell;
+  read(key: SessionKey, after: number, limit: number): Promise<readonly LogEntry[]>;
+  /** Begins to look for appends of other processes; `release` ends that. Called once for each follow. */
+  watch(): Promise<{ release(): Promise<void> }>;
+};
+
+export async function* follow(
+  store: Followed,
+  key: SessionKey,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<LogEntry, void, undefined> {
+  const { bell } = store;
+  const over = () => signal.aborted || bell.silenced;
+  if (over()) return;
+  const ear = bell.listen(key);
+  const abort = () => ear.ring();
+  signal.addEventListener("abort", abort);
+  const watch = await store.watch();
+  try {
+    let last = after;
+    while (!over()) {
+      const entries = await store.read(key, last, FOLLOW_ENTRIES);
+      for (const entry of entries) {
+        if (over()) return;
+        last = entry.seq;
+        yield entry;
+      }
+      if (entries.length === 0) await ear.heard();
+    }
+  } finally {
+    signal.removeEventListener("abort", abort);
+    bell.leave(key, ear);
+    await watch.release();
+  }
+}
