@@ -13,10 +13,10 @@ import { type MessagesRequest, messageBody, messageEvents, type ReplyPart } from
 import { type Reading, readRequest, scriptedReply } from "./model-script.ts";
 
 /** Above this a request is refused with 413; an agent's request is some 200 KiB, most of it tool descriptions. */
-const REQUEST_MAX_BYTES = 16 * 1024 * 1024;
+export const REQUEST_MAX_BYTES = 16 * 1024 * 1024;
 
 /** How many exchanges are kept; the oldest go first. */
-const EXCHANGES_KEPT_MAX = 1_000;
+export const EXCHANGES_KEPT_MAX = 1_000;
 
 /** One request to the model and what was said. */
 export interface Exchange {

@@ -9,8 +9,8 @@
 //
 // S1 No request is counted: an agent makes calls of its own (titles, summaries, classifiers), and asks again after a
 //    broken stream. The place in the script is the number of rounds of tool results since the prompt.
-// S2 A request that does not offer the Bash tool is such a call of the agent's own. It gets a fixed text and is never
-//    given a tool call.
+// S2 A request that does not offer the Bash tool, or asks for a suggestion, is such a call of the agent's own. It gets a
+//    fixed text and is never given a tool call.
 // S3 A prompt that came before the latest one is never run again, also when the agent replays it.
 
 import type { ContentPart, Message, MessagesRequest, ReplyPart } from "./messages.ts";
@@ -23,6 +23,12 @@ const ASIDE = "Scripted model";
 
 /** Texts that the agent adds to a user's message, which no user wrote: reminders and the marks of an interrupted turn. */
 const NOT_THE_USER = [/^\s*<system-reminder>/, /^\s*\[Request interrupted/, /^\s*<local-command/];
+
+/** A user's message that the agent writes itself, with every tool on offer, to have the next prompt suggested (S2). */
+const NOT_A_PROMPT = /^\s*\[SUGGESTION MODE/;
+
+/** How a call of the agent's own reads. */
+const ASIDE_READING: Reading = { prompt: "", rounds: 0, outcomes: [] };
 
 /** What came back for one tool call. */
 export interface ToolOutcome {
@@ -47,7 +53,7 @@ type Command = { readonly verb: "say"; readonly text: string } | { readonly verb
 /** Reads where in the script a request stands. */
 export function readRequest(request: MessagesRequest): Reading {
   const offersBash = request.tools?.some((tool) => tool.name === BASH_TOOL) ?? false;
-  if (!offersBash) return { prompt: "", rounds: 0, outcomes: [] };
+  if (!offersBash) return ASIDE_READING;
   let rounds = 0;
   let outcomes: readonly ToolOutcome[] = [];
   for (const message of request.messages.toReversed()) {
@@ -55,12 +61,13 @@ export function readRequest(request: MessagesRequest): Reading {
     const parts = partsOf(message);
     const lastResult = parts.findLastIndex((part) => part.type === "tool_result");
     const prompt = userText(parts.slice(lastResult + 1));
+    if (NOT_A_PROMPT.test(prompt)) return ASIDE_READING;
     if (prompt !== "") return { prompt, rounds, outcomes };
     if (lastResult < 0) continue;
     if (rounds === 0) outcomes = parts.flatMap(toolOutcome);
     rounds += 1;
   }
-  return { prompt: "", rounds, outcomes };
+  return ASIDE_READING;
 }
 
 /** The model's answer. `mintId` names each tool call; ids must differ over the life of an agent's session. */
@@ -86,7 +93,7 @@ export function scriptedReply(reading: Reading, mintId: () => string): readonly 
 }
 
 /** How an outcome is quoted: `allowed: TEXT` for a call that ran, `refused: TEXT` for one that came back as an error. */
-export function quote(outcome: ToolOutcome): string {
+function quote(outcome: ToolOutcome): string {
   return `${outcome.isError ? "refused" : "allowed"}: ${outcome.text}`;
 }
 

@@ -1,7 +1,8 @@
-import { methods } from "@agentclientprotocol/sdk";
+import { methods, type SetSessionConfigOptionRequest } from "@agentclientprotocol/sdk";
 import { afterEach, describe, expect, test } from "vitest";
 import { Driver } from "./driver.ts";
 import { readLedger } from "./ledger.ts";
+import { OUTPUT_MAX_BYTES } from "./shell.ts";
 
 const started: Driver[] = [];
 
@@ -140,6 +141,17 @@ describe("run", () => {
     });
   });
 
+  test("keeps the beginning of a long output and drops the rest", async () => {
+    const driver = start();
+    const prompt = driver.prompt(await driver.newSession(), "run head -c 1000000 /dev/zero | tr '\\0' x");
+    (await driver.gate(0)).choose("allow-once");
+    await prompt;
+    expect(driver.updates.at(-1)?.update).toMatchObject({
+      status: "completed",
+      content: [{ content: { text: "x".repeat(OUTPUT_MAX_BYTES) } }],
+    });
+  });
+
   test("does not wait for what a command left behind in the background", async () => {
     const driver = start();
     const prompt = driver.prompt(await driver.newSession(), "run sleep 5 & echo $!");
@@ -258,7 +270,7 @@ describe("the ACP session", () => {
     const opened = await driver.agent.request(methods.agent.session.new, { cwd: driver.directory, mcpServers: [] });
     expect(opened.modes).toMatchObject({ currentModeId: "ask" });
     const { sessionId } = opened;
-    const change = { sessionId, configId: "model", value: "fancy" };
+    const change: SetSessionConfigOptionRequest = { sessionId, configId: "model", value: "fancy" };
     const { configOptions } = await driver.agent.request(methods.agent.session.setConfigOption, change);
     expect(configOptions).toMatchObject([{ id: "model", category: "model", currentValue: "fancy" }]);
     const wrong = driver.agent.request(methods.agent.session.setMode, { sessionId, modeId: "no such mode" });

@@ -13,8 +13,6 @@
 // 1. One prompt at a time and session; a second one is refused (-32600), it neither waits nor replaces the first.
 // 2. After a cancel nothing starts any more; gates are withdrawn, running commands are killed, the prompt ends `cancelled`.
 
-import { statSync } from "node:fs";
-import { isAbsolute } from "node:path";
 import {
   type AgentApp,
   type AgentContext,
@@ -32,7 +30,8 @@ import type { Flags } from "./flags.ts";
 import { type Command, parsePrompt } from "./language.ts";
 import type { Outlet } from "./outlet.ts";
 import { perform } from "./perform.ts";
-import { MODEL_OPTION_ID, Session } from "./session.ts";
+import { MODEL_OPTION_ID, type Session } from "./session.ts";
+import { Sessions } from "./sessions.ts";
 import type { Stage } from "./stage.ts";
 import { Turn } from "./turn.ts";
 import { Voice } from "./voice.ts";
@@ -43,9 +42,13 @@ const AGENT_VERSION = "0.1.0";
 /** The command of `--early-gate`. Whoever allows it finds it in the ledger. */
 const EARLY_COMMAND = "echo early";
 
+/** The agent, ready to be connected. Its sessions live as long as the object it gives. */
 export function scriptedAgent(flags: Flags, outlet: Outlet): AgentApp {
-  const sessions = new Map<string, Session>();
+  const sessions = new Sessions();
   let offers: ClientCapabilities = {};
+  const staged = (client: AgentContext, session: Session): Stage => {
+    return { session, turn: new Turn(), client, voice: new Voice(client, session), offers, outlet };
+  };
 
   const app = agent({ name: AGENT_NAME })
     .onRequest(methods.agent.initialize, ({ params }) => {
@@ -53,72 +56,58 @@ export function scriptedAgent(flags: Flags, outlet: Outlet): AgentApp {
       return introduction(flags);
     })
     .onRequest(methods.agent.session.new, ({ params, client }) => {
-      const session = Session.create(checkedDirectory(params.cwd));
-      sessions.set(session.id, session);
-      if (flags.earlyGate) later(() => run(staged(client, session, new Turn()), EARLY_COMMAND));
-      return { sessionId: session.id, modes: session.modes, configOptions: session.configOptions };
+      const session = sessions.create(params.cwd);
+      if (flags.earlyGate) later(() => run(staged(client, session), EARLY_COMMAND));
+      return { sessionId: session.id, ...settings(session) };
     })
-    .onRequest(methods.agent.session.setMode, ({ params }) => {
-      if (!known(params.sessionId).setMode(params.modeId)) throw RequestError.invalidParams({ modeId: params.modeId });
-      return {};
+    .onRequest(methods.agent.session.prompt, ({ params, client, signal }) => {
+      const session = sessions.get(params.sessionId);
+      if (session.turn) throw RequestError.invalidRequest(undefined, "this session has a prompt already");
+      return play(staged(client, session), params.prompt, signal);
     })
-    .onRequest(methods.agent.session.setConfigOption, ({ params }) => {
-      const session = known(params.sessionId);
-      const { configId, value } = params;
+    .onNotification(methods.agent.session.cancel, ({ params }) => sessions.cancel(params.sessionId))
+    .onRequest(methods.agent.session.close, ({ params }) => sessions.close(params.sessionId));
+  offerSettings(app, sessions);
+  if (!flags.noLoad) offerLoad(app, sessions, flags);
+  return app;
+}
+
+/** Mode and model, changed while the session lives; a running turn looks at the mode before its next gate. */
+function offerSettings(app: AgentApp, sessions: Sessions): void {
+  app
+    .onRequest(methods.agent.session.setMode, ({ params: { sessionId, modeId } }) => {
+      if (!sessions.get(sessionId).setMode(modeId)) throw RequestError.invalidParams({ modeId });
+    })
+    .onRequest(methods.agent.session.setConfigOption, ({ params: { sessionId, configId, value } }) => {
+      const session = sessions.get(sessionId);
       if (configId !== MODEL_OPTION_ID || typeof value !== "string" || !session.setModel(value)) {
         throw RequestError.invalidParams({ configId, value });
       }
       return { configOptions: session.configOptions };
-    })
-    .onRequest(methods.agent.session.prompt, async ({ params, client, signal }) => {
-      const session = known(params.sessionId);
-      if (session.turn) throw RequestError.invalidRequest(undefined, "this session has a prompt already");
-      return play(staged(client, session, new Turn()), params.prompt, signal);
-    })
-    .onNotification(methods.agent.session.cancel, ({ params }) => sessions.get(params.sessionId)?.turn?.cancel())
-    .onRequest(methods.agent.session.close, ({ params }) => {
-      known(params.sessionId).turn?.cancel();
-      sessions.delete(params.sessionId);
-      return {};
     });
-  return flags.noLoad ? app : withLoad(app);
+}
 
-  function withLoad(plain: AgentApp): AgentApp {
-    return plain
-      .onRequest(methods.agent.session.load, async ({ params, client }) => {
-        const session = broughtBack(params.cwd, params.sessionId);
-        const voice = new Voice(client, session);
-        const replay = session.history.slice();
-        const late = flags.lateReplay ? replay.splice(Math.ceil(replay.length / 2)) : [];
-        for (const update of replay) await voice.sendUnrecorded(update);
-        later(async () => {
-          for (const update of late) await voice.sendUnrecorded(update);
-        });
-        return { modes: session.modes, configOptions: session.configOptions };
-      })
-      .onRequest(methods.agent.session.resume, ({ params }) => {
-        const session = broughtBack(params.cwd, params.sessionId);
-        return { modes: session.modes, configOptions: session.configOptions };
+/** `load` sends the history again, `resume` does not; both bring the memory back. */
+function offerLoad(app: AgentApp, sessions: Sessions, flags: Flags): void {
+  app
+    .onRequest(methods.agent.session.load, async ({ params, client }) => {
+      const session = sessions.bringBack(params.cwd, params.sessionId);
+      const voice = new Voice(client, session);
+      const replay = session.history.slice();
+      const late = flags.lateReplay ? replay.splice(Math.ceil(replay.length / 2)) : [];
+      for (const update of replay) await voice.sendUnrecorded(update);
+      later(async () => {
+        for (const update of late) await voice.sendUnrecorded(update);
       });
-  }
+      return settings(session);
+    })
+    .onRequest(methods.agent.session.resume, ({ params }) =>
+      settings(sessions.bringBack(params.cwd, params.sessionId)),
+    );
+}
 
-  function broughtBack(cwd: string, id: string): Session {
-    if (sessions.get(id)?.turn) throw RequestError.invalidRequest(undefined, "this session has a prompt running");
-    const session = Session.restore(checkedDirectory(cwd), id);
-    if (session === undefined) throw RequestError.sessionNotFound(id);
-    sessions.set(id, session);
-    return session;
-  }
-
-  function known(id: string): Session {
-    const session = sessions.get(id);
-    if (session === undefined) throw RequestError.sessionNotFound(id);
-    return session;
-  }
-
-  function staged(client: AgentContext, session: Session, turn: Turn): Stage {
-    return { session, turn, client, voice: new Voice(client, session), offers, outlet };
-  }
+function settings({ modes, configOptions }: Session) {
+  return { modes, configOptions };
 }
 
 function introduction(flags: Flags): InitializeResponse {
@@ -156,13 +145,6 @@ async function play(stage: Stage, prompt: readonly ContentBlock[], signal: Abort
 /** Text is script; of anything else it is only said that it arrived. */
 function commandsOf(block: ContentBlock): Command[] {
   return block.type === "text" ? parsePrompt(block.text) : [{ kind: "echo", text: `received: ${block.type}` }];
-}
-
-function checkedDirectory(path: string): string {
-  if (!isAbsolute(path) || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-    throw RequestError.invalidParams({ cwd: path }, "cwd must be an absolute path of a directory");
-  }
-  return path;
 }
 
 /** After the response to the request being handled has been handed to the connection. */

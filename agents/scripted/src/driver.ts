@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -20,6 +20,7 @@ import {
   type RequestPermissionResponse,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
+import { vi } from "vitest";
 
 const MAIN = new URL("./main.ts", import.meta.url).pathname;
 /** Larger than any line a test asks for. */
@@ -43,6 +44,8 @@ export class Driver {
   readonly gates: OpenGate[] = [];
   readonly questions: string[] = [];
   readonly junk: string[] = [];
+  /** As it was printed; the SDK forgets a message that comes right before the end of the output. */
+  lastLine = "";
   stderr = "";
   /** Answers `ask`; without it the client offers no questions. */
   answerQuestion: string | undefined;
@@ -133,6 +136,16 @@ export class Driver {
       await once(this.child, "exit");
     }
     this.#connection.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** From here on the agent's stdout is not read any more. */
+  stopReading(): void {
+    this.child.stdout?.pause();
+  }
+
+  goOnReading(): void {
+    this.child.stdout?.resume();
   }
 
   #changed(): void {
@@ -171,18 +184,44 @@ export class Driver {
 
   #messagesOf(stdout: NodeJS.ReadableStream): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
+    const lines = createInterface({ input: stdout, crlfDelay: Number.POSITIVE_INFINITY });
+    let wanted = true;
     return new ReadableStream({
       start: (controller) => {
-        const lines = createInterface({ input: stdout, crlfDelay: Number.POSITIVE_INFINITY });
         lines.on("line", (line) => {
-          if (isMessage(line)) controller.enqueue(encoder.encode(`${line}\n`));
-          else this.junk.push(line.slice(0, JUNK_MAX_CHARACTERS));
+          this.lastLine = line;
+          if (!isMessage(line)) this.junk.push(line.slice(0, JUNK_MAX_CHARACTERS));
+          else if (wanted) controller.enqueue(encoder.encode(`${line}\n`));
           this.#changed();
         });
-        lines.once("close", () => controller.close());
+        lines.once("close", () => {
+          if (wanted) controller.close();
+        });
+      },
+      cancel: () => {
+        wanted = false;
       },
     });
   }
+}
+
+/** Whether a process exists and is not only waiting to be reaped. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ESRCH")) return false;
+    throw error;
+  }
+}
+
+/** The process id a command wrote into that file of the session's directory; waits until it is there. */
+export function writtenPid(directory: string, file: string): Promise<number> {
+  return vi.waitFor(() => {
+    const text = readFileSync(join(directory, file), "utf8");
+    if (!text.endsWith("\n")) throw new Error(`nothing in ${file} yet`);
+    return Number(text);
+  });
 }
 
 function isMessage(line: string): boolean {

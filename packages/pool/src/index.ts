@@ -1,3 +1,4 @@
+export * from "./canonical.ts";
 export * from "./limits.ts";
 export * from "./reasons.ts";
 export * from "./record/assert.ts";
@@ -8,3 +9,4 @@ export * from "./record/option.ts";
 export * from "./record/record.ts";
 export * from "./refusal.ts";
 export * from "./store.ts";
+export * from "./slots/index.ts";

@@ -60,6 +60,8 @@ export interface EventLog {
   mark(key: SessionKey, epoch: number): Promise<Exclude<AppendOutcome, { kind: "conflict" }>>;
   /** first and last number kept (first is last + 1 when empty). Throws StoreUnavailable. */
   tail(key: SessionKey): Promise<LogTail>;
+  /** Which of these ids the log holds, anywhere. For a takeover: what is in is not appended again. Throws StoreUnavailable. */
+  holds(key: SessionKey, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Entries after a number, ascending, at most limit (1..1000). Throws StoreUnavailable. */
   read(key: SessionKey, after: number, limit: number): Promise<readonly LogEntry[]>;
   /** Entries after a number, then those that come, until the signal aborts. Across processes within 100 ms. */

@@ -6,6 +6,9 @@
 // L3  An append that is in already says so: the same ids at the same numbers from the same epoch (D14).
 import { type AppendOutcome, EVENT_BYTES, type LogEntry, type LogEvent, type LogTail } from "@holdfast/pool";
 
+/** Entries one read may return at once. */
+const READ_ENTRIES = 1000;
+
 export const EMPTY_LOG: LogTail = { first: 1, last: 0, epoch: 0 };
 
 /** "write": append the events after `tail.last` and set the log's epoch. `entriesAfter` reads what the log holds. */
@@ -42,6 +45,12 @@ export function checkAppend(epoch: number, expectedLast: number, events: readonl
     const bytes = Buffer.byteLength(body);
     if (bytes > EVENT_BYTES) throw new RangeError(`event ${id} has ${bytes} bytes; at most ${EVENT_BYTES} fit`);
   }
+}
+
+/** Throws for a range of entries that no caller may ask for. */
+export function checkRead(after: number, limit: number): void {
+  checkNumber("after", after);
+  checkLimit(limit, READ_ENTRIES);
 }
 
 export function checkNumber(name: string, value: number): void {

@@ -4,9 +4,10 @@
 //
 // B1  A follow listens before it reads: what is appended in between is heard.
 import type { LogEntry, SessionKey } from "@holdfast/pool";
+import { keyName } from "./key.ts";
 
 /** Entries read at once: the most a follow holds in memory for a reader that is slower than the log. */
-export const FOLLOW_ENTRIES = 64;
+const FOLLOW_ENTRIES = 64;
 
 /** One follow's ear. A ring that comes while nobody waits is kept until somebody does. */
 class Ear {
@@ -35,13 +36,18 @@ export class Bell {
 
   /** Something was appended to this session's log. */
   ring(key: SessionKey): void {
-    for (const ear of this.#ears.get(nameOf(key)) ?? []) ear.ring();
+    for (const ear of this.#ears.get(keyName(key)) ?? []) ear.ring();
+  }
+
+  /** Something may have been appended to any log. */
+  ringAll(): void {
+    for (const ears of this.#ears.values()) for (const ear of ears) ear.ring();
   }
 
   /** The store closes: every follow ends. */
   silence(): void {
     this.#silenced = true;
-    for (const ears of this.#ears.values()) for (const ear of ears) ear.ring();
+    this.ringAll();
   }
 
   get silenced(): boolean {
@@ -49,7 +55,7 @@ export class Bell {
   }
 
   listen(key: SessionKey): Ear {
-    const name = nameOf(key);
+    const name = keyName(key);
     const ears = this.#ears.get(name) ?? new Set();
     const ear = new Ear();
     this.#ears.set(name, ears.add(ear));
@@ -57,22 +63,18 @@ export class Bell {
   }
 
   leave(key: SessionKey, ear: Ear): void {
-    const ears = this.#ears.get(nameOf(key));
+    const ears = this.#ears.get(keyName(key));
     ears?.delete(ear);
-    if (ears?.size === 0) this.#ears.delete(nameOf(key));
+    if (ears?.size === 0) this.#ears.delete(keyName(key));
   }
-}
-
-function nameOf(key: SessionKey): string {
-  return JSON.stringify([key.project, key.sessionId]);
 }
 
 /** What a follow needs of its store. */
 export type Followed = {
   readonly bell: Bell;
   read(key: SessionKey, after: number, limit: number): Promise<readonly LogEntry[]>;
-  /** Begins to look for appends of other processes; `release` ends that. Called once for each follow. */
-  watch(): Promise<{ release(): Promise<void> }>;
+  /** Looks for appends of other processes until it is disposed of. Called once for each follow. */
+  watch(): Promise<AsyncDisposable>;
 };
 
 export async function* follow(
@@ -85,10 +87,10 @@ export async function* follow(
   const over = () => signal.aborted || bell.silenced;
   if (over()) return;
   const ear = bell.listen(key);
-  const abort = () => ear.ring();
-  signal.addEventListener("abort", abort);
-  const watch = await store.watch();
+  const wakeUp = () => ear.ring();
+  signal.addEventListener("abort", wakeUp);
   try {
+    await using _watch = await store.watch();
     let last = after;
     while (!over()) {
       const entries = await store.read(key, last, FOLLOW_ENTRIES);
@@ -100,8 +102,7 @@ export async function* follow(
       if (entries.length === 0) await ear.heard();
     }
   } finally {
-    signal.removeEventListener("abort", abort);
+    signal.removeEventListener("abort", wakeUp);
     bell.leave(key, ear);
-    await watch.release();
   }
 }

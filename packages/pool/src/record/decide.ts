@@ -86,21 +86,35 @@ function ruled(held: SessionRecord | null, command: RecordCommand, moment: Momen
     }
     return refused(sessionUnknown("sessionId" in command ? command.sessionId : ""));
   }
-  const barred = mayNotWrite(held, moment.by);
+  const barred = mayNotWrite(held, moment.by, command.type);
   return barred ?? rule(held, command, moment);
 }
 
-/** P1: the store accepts an owner's write only at the current epoch, and a claim only of what nobody owns. */
-function mayNotWrite(held: SessionRecord, by: Writer): AnyDecision | null {
+const CLAIMANTS: readonly RecordCommand["type"][] = ["open_turn", "claim"];
+const GATEWAYS: readonly RecordCommand["type"][] = [
+  "answer",
+  "stop",
+  "attempt",
+  "return_attempt",
+  "expire_gates",
+  "settle_ownerless",
+  "drop_appended",
+];
+
+/**
+ * P1: an owner's write is accepted only at the current epoch, a claim only of what nobody owns, and what takes an owner's
+ * authority from nobody else. An owner may give every command.
+ */
+function mayNotWrite(held: SessionRecord, by: Writer, type: RecordCommand["type"]): AnyDecision | null {
   switch (by.kind) {
     case "gateway":
-      return null;
+      return GATEWAYS.includes(type) ? null : refused(notOwner(held, "none"));
     case "owner":
       if (held.epoch !== by.epoch) return refused(staleEpoch(held, by.epoch));
       return held.owner?.incarnation === by.incarnation ? null : refused(notOwner(held, by.incarnation));
     case "claimant":
       if (held.epoch !== by.fromEpoch) return refused(staleEpoch(held, by.fromEpoch));
-      return held.owner === null ? null : refused(notOwner(held, by.owner.incarnation));
+      return held.owner === null && CLAIMANTS.includes(type) ? null : refused(notOwner(held, by.owner.incarnation));
   }
 }
 
@@ -133,7 +147,7 @@ function rule(held: SessionRecord, command: RecordCommand, moment: Moment): AnyD
     case "withdraw_gate":
       return withdrawGate(held, command, moment);
     case "expire_gates":
-      return moment.by.kind === "gateway" && held.owner !== null ? same(DONE) : expireGates(held, moment);
+      return isOwnersAffair(held, moment.by) ? same(DONE) : expireGates(held, moment);
     case "settle_prompt":
       return settlePrompt(held, command, moment);
     case "lose_process":
@@ -143,6 +157,11 @@ function rule(held: SessionRecord, command: RecordCommand, moment: Moment): AnyD
     case "settle_ownerless":
       return settleOwnerless(held, command, moment);
     case "drop_appended":
-      return write(held, DONE);
+      return isOwnersAffair(held, moment.by) ? same(DONE) : write(held, DONE);
   }
+}
+
+/** A living owner closes its own gates and appends its own events; a gateway does it where there is none. */
+function isOwnersAffair(held: SessionRecord, by: Writer): boolean {
+  return by.kind === "gateway" && held.owner !== null;
 }

@@ -27,9 +27,11 @@ import {
   QUEUED,
   repin,
   replaceGate,
+  running,
   SENDING,
   STORED,
   tell,
+  tellContinued,
   withAnswer,
 } from "./moves.ts";
 import type { Answer, Gate, SessionRecord } from "./record.ts";
@@ -95,9 +97,7 @@ function admitInto(
   switch (command.slot) {
     case "gate_open": {
       const sending = park(dispose(admitted, now, gateId, SENDING), now);
-      const told = wasQueued
-        ? tell(sending, now, `${command.execution}`, { type: "continued", commandId, tier: "warm" })
-        : sending;
+      const told = wasQueued ? tellContinued(sending, now, commandId, "warm") : sending;
       return write(told, { kind: "write", gateId, optionId, verdict });
     }
     case "gate_gone": {
@@ -105,20 +105,17 @@ function admitInto(
       return write(park(dispose(admitted, now, gateId, disposition), now), { kind: "moot", disposition });
     }
     case "process_gone": {
-      const stored = admitted.gates.reduce(
-        (record, held) => (hasDisposition(held, "queued") ? dispose(record, now, held.gateId, STORED) : record),
-        admitted,
+      const gone = admitted.gates.filter(
+        (held) => held.gateId === gateId || (!held.warm && hasDisposition(held, "queued")),
       );
-      return write(park(stored, now), { kind: "cold", gateId });
+      const stored = park(
+        gone.reduce((record, held) => dispose(record, now, held.gateId, STORED), admitted),
+        now,
+      );
+      const told = wasQueued && stored.process !== null ? tellContinued(stored, now, commandId, "warm") : stored;
+      return write(told, { kind: "cold", gateId });
     }
   }
-}
-
-function running(record: SessionRecord): SessionRecord {
-  const { execution } = record;
-  return execution === null || (execution.state !== "queued" && execution.state !== "parked")
-    ? record
-    : { ...record, execution: { ...execution, state: "running", parkedAt: null } };
 }
 
 export function handBack(held: SessionRecord, { gateId }: HandBack, { now }: Moment): Decision<typeof DONE> {

@@ -4,6 +4,7 @@ import type { ColdReason, GateCloseReason, MootReason, Outcome } from "../reason
 import {
   closeGate,
   dispose,
+  freshAttempts,
   hasDisposition,
   isPending,
   moot,
@@ -90,15 +91,16 @@ export type Loss = {
   readonly outcome: Outcome;
   readonly stopReason: string;
   readonly error: TurnError | null;
+  /** A new process takes its place at once: a turn that lost nothing goes on (A18). */
+  readonly replaced: boolean;
 };
 
 /**
  * The process that served this session is gone (D13): an answer that was being written is uncertain and never run again, a
  * stored one was never seen and is queued again. Then, in this order: a committed Stop ends the turn; queued answers wait
- * for a new process; pending gates stay answerable, cold; else the turn ends.
+ * for a new process; pending gates stay answerable, cold; a replaced process goes on; else the turn ends.
  */
 export function loseProcess(record: SessionRecord, now: Millis, loss: Loss): SessionRecord {
-  const uncertain = record.gates.some((gate) => hasDisposition(gate, "sending"));
   const settled = record.gates.reduce((held, gate) => {
     if (hasDisposition(gate, "sending")) return dispose(held, now, gate.gateId, UNCERTAIN);
     if (hasDisposition(gate, "stored")) {
@@ -120,8 +122,12 @@ export function loseProcess(record: SessionRecord, now: Millis, loss: Loss): Ses
     return repin({ ...cold, execution: { ...cold.execution, state: "queued", parkedAt: null } });
   }
   if (cold.gates.some(isPending)) {
-    return { ...cold, execution: { ...cold.execution, state: "parked", parkedAt: cold.execution.parkedAt ?? now } };
+    const execution = { ...cold.execution, state: "parked" as const, parkedAt: cold.execution.parkedAt ?? now };
+    return { ...cold, execution, next: null };
   }
+  const uncertain = answersWith(cold, cold.execution.turnId, "uncertain").length > 0;
+  if (loss.replaced && !uncertain)
+    return { ...cold, execution: { ...cold.execution, state: "running", parkedAt: null } };
   const ending = uncertain
     ? { outcome: "lost" as const, stopReason: "tool_outcome_uncertain", error: loss.error }
     : { outcome: loss.outcome, stopReason: loss.stopReason, error: loss.error };
@@ -131,12 +137,9 @@ export function loseProcess(record: SessionRecord, now: Millis, loss: Loss): Ses
 /** Nobody owns the session any more (E1): the epoch grows, so whoever held it writes nothing again. */
 export function release(record: SessionRecord): SessionRecord {
   return {
-    ...record,
+    ...freshAttempts(record),
     epoch: record.epoch + 1,
     owner: null,
     lastRunner: record.owner?.runner ?? record.lastRunner,
-    gates: record.gates.map((gate) =>
-      hasDisposition(gate, "queued") ? withAnswer(gate, (answer) => ({ ...answer, attempts: 0 })) : gate,
-    ),
   };
 }

@@ -22,9 +22,11 @@ import {
   openTurn,
   park,
   pendingGates,
+  running,
   SENDING,
   tell,
 } from "./moves.ts";
+import { resolveChoice } from "./option.ts";
 import type { Answer, Gate, SessionRecord } from "./record.ts";
 
 export function openGate(held: SessionRecord, command: OpenGate, moment: Moment): Decision<GateDecision> {
@@ -40,20 +42,26 @@ export function openGate(held: SessionRecord, command: OpenGate, moment: Moment)
     const { optionId, verdict } = answer;
     return write(park(matched, now), { kind: "matched", gateId: gate.gateId, optionId, verdict });
   }
-  if (pendingGates(held).length >= OPEN_GATES_PER_SESSION) return same({ kind: "too_many" });
-  const opened = addGate(supersede(held, command, now), command, now);
-  return write(park(opened, now), { kind: "opened" });
+  const others = supersede(held, command, now);
+  if (pendingGates(others).length >= OPEN_GATES_PER_SESSION) return same({ kind: "too_many" });
+  return write(park(addGate(others, command, now), now), { kind: "opened" });
 }
 
-/** The oldest stored answer whose gate asked for exactly this call (C6). */
+/** The oldest stored answer whose gate asked for exactly this call (C6), if the agent offers what was chosen (A7). */
 function storedFor(held: SessionRecord, command: OpenGate): { gate: Gate; answer: Answer } | null {
   if (!command.bindable) return null;
   const fitting = held.gates.flatMap((gate) => {
     const answer = answerOf(gate);
     const fits = gate.bindable && gate.digest === command.digest && answer?.disposition.kind === "stored";
-    return fits && answer !== null ? [{ gate, answer }] : [];
+    return fits && answer !== null && offersStill(gate, answer, command) ? [{ gate, answer }] : [];
   });
   return fitting.sort((one, other) => one.answer.order - other.answer.order)[0] ?? null;
+}
+
+/** One option of that id, and of the kind that the human saw: never `always` where `once` was chosen (A8). */
+function offersStill(gate: Gate, { optionId }: Answer, { options }: OpenGate): boolean {
+  const chosen = resolveChoice(gate.options, { optionId });
+  return chosen !== null && chosen.kind === resolveChoice(options, { optionId })?.kind;
 }
 
 /** An undecided call that is asked again by another process has one card, not two (C10). */
@@ -97,21 +105,18 @@ function uncertainLike(held: SessionRecord, digest: string): string | null {
 
 export function withdrawGate(held: SessionRecord, { gateId }: WithdrawGate, { now }: Moment): Decision<typeof DONE> {
   const gate = held.gates.find((known) => known.gateId === gateId);
-  if (gate === undefined) return same(DONE);
+  if (gate === undefined || !mayWithdraw(gate)) return same(DONE);
   const withdrawn = isPending(gate)
     ? closeGate(held, now, gateId, "withdrawn")
     : hasDisposition(gate, "sending")
       ? dispose(held, now, gateId, DELIVERED)
       : dispose(held, now, gateId, moot("withdrawn"));
-  return write(park(resumeIfLive(withdrawn), now), DONE);
+  return write(park(running(withdrawn), now), DONE);
 }
 
-/** A queued execution whose process lives goes on running when its answer became moot. */
-function resumeIfLive(record: SessionRecord): SessionRecord {
-  const { execution, process } = record;
-  return execution?.state === "queued" && process !== null
-    ? { ...record, execution: { ...execution, state: "running" } }
-    : record;
+/** The process that asked, or the one a stored answer was matched for; of a process that is gone the gate stays (C4). */
+function mayWithdraw(gate: Gate): boolean {
+  return gate.warm || hasDisposition(gate, "sending");
 }
 
 export function expireGates(held: SessionRecord, { now }: Moment): Decision<typeof DONE> {

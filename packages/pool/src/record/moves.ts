@@ -1,6 +1,6 @@
 // The small moves that decisions are made of. Each takes a record and gives the next one; none of them decides anything.
 import { TOMBSTONES_KEPT } from "../limits.ts";
-import type { GateCloseReason, MootReason } from "../reasons.ts";
+import type { GateCloseReason, MootReason, Tier } from "../reasons.ts";
 import type { StateEvent, Tell } from "./event.ts";
 import type { Answer, AnswerDisposition, Gate, Millis, SessionRecord, Tombstone } from "./record.ts";
 
@@ -47,6 +47,16 @@ export function tell(record: SessionRecord, now: Millis, about: string, what: Te
   return { ...record, outbox: [...record.outbox, event] };
 }
 
+/** A process goes on with the turn for a command's sake, in the execution that is the newest now. */
+export function tellContinued(record: SessionRecord, now: Millis, commandId: string, tier: Tier): SessionRecord {
+  return tell(record, now, `${startOf(record)}.${commandId}`, { type: "continued", commandId, tier });
+}
+
+/** What `started` and `continued` tell of: one process at one execution, which another process may have to repeat. */
+export function startOf({ execution, process }: SessionRecord): string {
+  return `${execution?.number ?? 0}.${process?.instance ?? ""}`;
+}
+
 export function replaceGate(record: SessionRecord, gateId: string, next: (gate: Gate) => Gate): SessionRecord {
   return { ...record, gates: record.gates.map((gate) => (gate.gateId === gateId ? next(gate) : gate)) };
 }
@@ -60,7 +70,10 @@ export function isFinal(disposition: AnswerDisposition): boolean {
   return !["queued", "stored", "sending"].includes(disposition.kind);
 }
 
-/** Sets an answer's disposition; a final one turns its gate into a tombstone. A final one is never changed (R2). */
+/**
+ * Sets an answer's disposition, by which its command is queued no longer and so not recoverable (D6); a final one turns its
+ * gate into a tombstone, and is never changed (R2).
+ */
 export function dispose(
   record: SessionRecord,
   now: Millis,
@@ -70,9 +83,9 @@ export function dispose(
   const gate = record.gates.find((held) => held.gateId === gateId);
   const answer = gate === undefined ? null : answerOf(gate);
   if (gate === undefined || answer === null) return record;
-  const settled: Answer = { ...answer, disposition };
+  const settled: Answer = { ...answer, disposition, recoverable: null };
   if (!isFinal(disposition)) return replaceGate(record, gateId, (held) => withAnswer(held, () => settled));
-  return bury(record, now, gate, { kind: "answered", answer: { ...settled, recoverable: null, traceparent: "" } });
+  return bury(record, now, gate, { kind: "answered", answer: { ...settled, traceparent: "" } });
 }
 
 /** Closes a pending gate without an answer and tells it. */
@@ -108,7 +121,10 @@ function bury(record: SessionRecord, now: Millis, gate: Gate, state: Tombstone["
   };
 }
 
-/** Writes whether the execution is parked (R6). approval_ttl runs from the moment it becomes so (D4). */
+/**
+ * Writes whether the execution is parked (R6). approval_ttl runs from the moment it becomes so (D4), and a prompt that waited
+ * behind the continuation is told of the gates instead of keeping its place (D8).
+ */
 export function park(record: SessionRecord, now: Millis): SessionRecord {
   const execution = record.execution;
   if (openTurn(record) === null || execution === null) return record;
@@ -116,7 +132,22 @@ export function park(record: SessionRecord, now: Millis): SessionRecord {
   const parked = pendingGates(record).length > 0 && queuedAnswers(record).length === 0;
   if (parked === (execution.state === "parked")) return record;
   const state = parked ? "parked" : "running";
-  return { ...record, execution: { ...execution, state, parkedAt: parked ? now : null } };
+  const next = parked ? null : record.next;
+  return { ...record, next, execution: { ...execution, state, parkedAt: parked ? now : null } };
+}
+
+/** A process works on what was queued; whether that parks is for `park` to say. */
+export function running(record: SessionRecord): SessionRecord {
+  const { execution } = record;
+  return execution?.state === "queued" ? { ...record, execution: { ...execution, state: "running" } } : record;
+}
+
+/** Attempts are counted per epoch (D8). */
+export function freshAttempts(record: SessionRecord): SessionRecord {
+  const gates = record.gates.map((gate) =>
+    hasDisposition(gate, "queued") ? withAnswer(gate, (answer) => ({ ...answer, attempts: 0 })) : gate,
+  );
+  return { ...record, gates };
 }
 
 /** Pins every queued answer of the turn to the current execution (D4). */

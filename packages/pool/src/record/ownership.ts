@@ -12,29 +12,29 @@ import {
   write,
 } from "./command.ts";
 import { loseProcess, release } from "./endings.ts";
-import { hasDisposition, openTurn, park, queuedAnswers } from "./moves.ts";
+import { freshAttempts, hasDisposition, openTurn, park, pendingGates, queuedAnswers } from "./moves.ts";
 import type { Owner, SessionRecord } from "./record.ts";
 import { notOwner } from "./refusals.ts";
 
 /** An owner-less session gets an owner. What a dead owner left was settled before (E10). */
 export function claim(held: SessionRecord, owner: Owner): SessionRecord {
-  return { ...held, owner, epoch: held.epoch + 1, lastRunner: owner.runner, process: null };
+  return { ...freshAttempts(held), owner, epoch: held.epoch + 1, lastRunner: owner.runner, process: null };
 }
 
 export function losingProcess(held: SessionRecord, command: LoseProcess, { now }: Moment): Decision<typeof DONE> {
   const { reason, outcome, stopReason, error } = command;
-  const lost = loseProcess(held, now, { coldReason: reason, outcome, stopReason, error });
+  const lost = loseProcess(held, now, { coldReason: reason, outcome, stopReason, error, replaced: !command.release });
   return write(command.release ? release(lost) : lost, DONE);
 }
 
 /**
- * A waiting slot may go (A20): its gates are marked cold before its process ends. Kept instead while an answer is queued
- * (it will be admitted), and for memory also while one is being written.
+ * A waiting slot may go (A20): its gates are marked cold before its process ends. Kept instead when its turn waits for no
+ * gate, while an answer is queued (it will be admitted), and for memory also while one is being written.
  */
 export function markCold(held: SessionRecord, { reason }: MarkCold, { now }: Moment): Decision<ColdMark> {
   const writing = held.gates.some((gate) => hasDisposition(gate, "sending"));
-  const stopping = held.execution?.state === "stopping" && openTurn(held) !== null;
-  if (queuedAnswers(held).length > 0 || stopping || (reason === "memory" && writing)) return same({ kind: "kept" });
+  const working = openTurn(held) !== null && pendingGates(held).length === 0;
+  if (queuedAnswers(held).length > 0 || working || (reason === "memory" && writing)) return same({ kind: "kept" });
   const gates = held.gates.map((gate) => ({ ...gate, warm: false, parkedUntil: Math.min(gate.parkedUntil, now) }));
   return write(park({ ...held, gates, process: null, coldReason: reason }, now), { kind: "cold" });
 }
@@ -58,6 +58,7 @@ export function settleOwnerless(
       message: `runner ${dead.runner} died while it worked on this turn`,
       nextStep: "run the turn again; check what it may have done before it was lost",
     },
+    replaced: false,
   });
   return write(release(lost), DONE);
 }

@@ -33,10 +33,16 @@ export function stop(held: SessionRecord, command: Stop, { now }: Moment): Decis
     return refused(executionEnded(held, `execution ${command.expectedExecution}`));
   }
   if (execution.state === "stopping") return stopAgain(held, command);
-  if (command.why === "disconnect" && pendingGates(held).length > 0) {
-    return refused(executionEnded(held, "a gate is open, the park wins; the client that left"));
-  }
+  const spared = sparedFrom(command, turn, held);
+  if (spared !== null) return refused(executionEnded(held, spared));
   return stopNow(held, turn, execution, command, now);
+}
+
+/** A11: a client that left stops only a turn that was opened so; and neither it nor a close takes an open gate away. */
+function sparedFrom({ why }: Stop, turn: Turn, held: SessionRecord): string | null {
+  if (why === "disconnect" && turn.onDisconnect !== "cancel") return "the turn goes on without its client, which";
+  const leaving = why === "disconnect" || why === "close";
+  return leaving && pendingGates(held).length > 0 ? "a gate is open, the park wins; what was left or closed" : null;
 }
 
 function stopNow(

@@ -14,9 +14,20 @@ import {
   write,
 } from "./command.ts";
 import { CANCELLED, endTurn, PROMPT_OVER, settleGates } from "./endings.ts";
-import { answerOf, DELIVERED, dispose, hasDisposition, nextExecution, openTurn, tell, withAnswer } from "./moves.ts";
+import {
+  answerOf,
+  DELIVERED,
+  dispose,
+  hasDisposition,
+  nextExecution,
+  openTurn,
+  startOf,
+  tell,
+  tellContinued,
+  withAnswer,
+} from "./moves.ts";
 import { claim } from "./ownership.ts";
-import { RECORD_FORMAT, type SessionRecord } from "./record.ts";
+import { type NextRequest, RECORD_FORMAT, type SessionRecord } from "./record.ts";
 import { keyReused, turnOpen } from "./refusals.ts";
 
 export function openTurnOf(held: SessionRecord | null, command: OpenTurn, moment: Moment): Decision<TurnOpened> {
@@ -28,7 +39,7 @@ export function openTurnOf(held: SessionRecord | null, command: OpenTurn, moment
       : refused(keyReused(held.sessionId, known.requestId));
   }
   if (held !== null && openTurn(held) !== null) return reopen(held, command, moment);
-  if (held?.next && held.next.turnId !== command.turnId) return refused(turnOpen(held));
+  if (held?.next && !isNext(held.next, command)) return refused(turnOpen(held));
 
   const base = held ?? emptyRecord(command, now);
   const owned = by.kind === "claimant" ? claim(base, by.owner) : base;
@@ -63,6 +74,11 @@ export function openTurnOf(held: SessionRecord | null, command: OpenTurn, moment
     execution: number,
     coldReason,
   });
+}
+
+/** The request that was given the next turn, or a retry of it: its turn id may have been minted again (D15). */
+function isNext(next: NextRequest, { turnId, requestId }: OpenTurn): boolean {
+  return next.turnId === turnId || (next.requestId !== null && next.requestId === requestId);
 }
 
 /** A turn is open. If its answers' attempts are spent, the prompt that comes reopens them first (D8); else it is refused. */
@@ -132,9 +148,9 @@ function emptyRecord(command: OpenTurn, now: number): SessionRecord {
 }
 
 function tellStarted(record: SessionRecord, now: number): SessionRecord {
-  const { turn, execution, process } = record;
+  const { turn, process } = record;
   const tier = process === null ? "new" : "warm";
-  return tell(record, now, `${turn?.turnId}.${execution?.number}`, {
+  return tell(record, now, `${turn?.turnId}.${startOf(record)}`, {
     type: "started",
     tier,
     coldReason: null,
@@ -156,8 +172,8 @@ export function ready(held: SessionRecord, command: Ready, { now }: Moment): Dec
   const runner = held.owner?.runner ?? "";
   const told =
     commandId === null
-      ? tell(started, now, `${turnId}.${held.execution?.number}`, { type: "started", tier, coldReason, runner })
-      : tell(started, now, `${held.execution?.number}`, { type: "continued", commandId, tier });
+      ? tell(started, now, `${turnId}.${startOf(started)}`, { type: "started", tier, coldReason, runner })
+      : tellContinued(started, now, commandId, tier);
   return write(told, DONE);
 }
 
@@ -205,6 +221,5 @@ function tellNotes(record: SessionRecord, now: number, notes: readonly string[])
   };
   const next = nextExecution(told, "running");
   const execution = next.execution?.number ?? 0;
-  const continued = tell(next, now, `${execution}`, { type: "continued", commandId: "", tier: "warm" });
-  return write(continued, { kind: "notes", execution, notes });
+  return write(tellContinued(next, now, "", "warm"), { kind: "notes", execution, notes });
 }

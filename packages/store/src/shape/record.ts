@@ -24,6 +24,7 @@ const turnShape = z.object({
   requestId: z.string().nullable(),
   principal: z.string(),
   openedAt: millis,
+  afterSeq: count,
   onDisconnect: z.enum(["detach", "cancel"]),
   ending: endingShape.nullable(),
 });
@@ -55,7 +56,12 @@ const stopShape = z.object({
   contentDigest: z.string(),
 });
 
-const requestShape = z.object({ requestId: z.string(), contentDigest: z.string(), turnId: z.string() });
+const requestShape = z.object({
+  requestId: z.string(),
+  contentDigest: z.string(),
+  turnId: z.string(),
+  afterSeq: count,
+});
 
 export const recordShape = z.object({
   format: z.literal(RECORD_FORMAT),

@@ -15,4 +15,8 @@ type Mutable<T> = T extends readonly (infer Item)[]
     : T;
 
 /** `true` when a shape lets through what the type says and nothing else; otherwise `false`, and the file does not compile. */
-export type Exactly<Type, Shape> = [Shape] extends [Mutable<Type>] ? ([Mutable<Type>] extends [Shape] ? true : false) : false;
+export type Exactly<Type, Shape> = [Shape] extends [Mutable<Type>]
+  ? [Mutable<Type>] extends [Shape]
+    ? true
+    : false
+  : false;

@@ -76,7 +76,7 @@ describe("an enum table", () => {
     const table = entry.table as ReturnType<typeof enumTable<string, number>>;
     for (const name of entry.list) {
       const value = table.toWire(name);
-      expect(entry.schema.value[value]?.localName).toBe(name.toUpperCase());
+      expect(entry.schema.values.find((each) => each.number === value)?.localName).toBe(name.toUpperCase());
       expect(table.fromWire(value)).toBe(name);
     }
     expect([...table.names].sort()).toEqual([...entry.list].sort());

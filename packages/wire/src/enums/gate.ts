@@ -1,6 +1,14 @@
 // Gates, answers and what becomes of them: the pool's words and the contract's enums.
 import type * as pool from "@holdfast/pool";
-import { Disposition, GateCloseReason, GateRefusedReason, GateState, MootReason, OptionKind, Verdict } from "@holdfast/proto";
+import {
+  Disposition,
+  GateCloseReason,
+  GateRefusedReason,
+  GateState,
+  MootReason,
+  OptionKind,
+  Verdict,
+} from "@holdfast/proto";
 import { enumTable } from "./enum-table.ts";
 
 export const verdicts = enumTable<pool.Verdict, Verdict>({

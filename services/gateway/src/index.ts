@@ -1,0 +1,1 @@
+export { type Gateway, type GatewayParts, startGateway } from "./gateway.ts";

@@ -1,0 +1,60 @@
+// RunTurn: decode, begin the turn in the session's lane (asking again while it has to wait for its seat), follow it.
+import type { Refusal } from "@holdfast/pool";
+import type { RunnerServiceRunTurnRequest, TurnEvent } from "@holdfast/proto";
+import type { ReplyStream, Route, ServedCall } from "@holdfast/wire";
+import { callerGone, requestMissing } from "../refusals.ts";
+import { beginTurn, type TurnBegun, type TurnRequest } from "../session/begin-turn.ts";
+import type { SessionHost } from "../session/host.ts";
+import { followTurn } from "../stream/follow.ts";
+import { routeOf } from "./gate-keeper.ts";
+import type { Service } from "./service.ts";
+import { turnRequest } from "./turn-request.ts";
+
+export async function* runTurn(
+  { world, hosts, token }: Service,
+  message: RunnerServiceRunTurnRequest,
+  call: ServedCall,
+): ReplyStream<{ event: TurnEvent }> {
+  const routed = routeOf(token, call, message.route);
+  if ("refusal" in routed) return routed.refusal;
+  if (message.request === undefined) return requestMissing(call.rpc);
+  const wanted = turnRequest(world, message.request);
+  if ("refusal" in wanted) return wanted.refusal;
+  const { sessionId, follow, request } = wanted.value;
+  const host = hosts.get({ project: routed.route.project, sessionId });
+  try {
+    const began = await beginWhenPossible(host, request, routed.route, follow === "until_parked", call.signal);
+    if ("refusal" in began) return began.refusal;
+    for await (const event of began.events) yield { event };
+    return null;
+  } finally {
+    hosts.forgetIfEmpty(host);
+  }
+}
+
+type Began = { readonly events: AsyncIterable<TurnEvent> } | { readonly refusal: Refusal };
+
+/** The stream is opened in the very turn of the lane that began the turn: nothing of it is missed. */
+async function beginWhenPossible(
+  host: SessionHost,
+  request: TurnRequest,
+  route: Route,
+  untilParked: boolean,
+  signal: AbortSignal,
+): Promise<Began> {
+  for (;;) {
+    const step = await host.inLane(async (): Promise<Began | { readonly again: Promise<void> }> => {
+      const begun: TurnBegun = await beginTurn(host, request, route);
+      if (begun.kind === "refused") return begun;
+      if (begun.kind === "wait") return { again: host.askedAgain(signal) };
+      const { turnId, afterSeq } = begun;
+      return { events: followTurn(host, { turnId, afterSeq, untilParked, signal }) };
+    });
+    if (!("again" in step)) return step;
+    await step.again;
+    if (signal.aborted) {
+      host.world.pool.step({ kind: "wait_given_up", key: host.slot });
+      return { refusal: callerGone(host.key) };
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// The public RunTurn request as the lane takes it. The gateway has checked it; what fails here is refused all the same.
+import type { HistoryBlock } from "@holdfast/pool";
+import type { ContentBlock, RunTurnRequest } from "@holdfast/proto";
+import { sha256 } from "@holdfast/runtime";
+import { type FollowName, runTurnDigest, type Validated, validateRunTurn } from "@holdfast/wire";
+import type { TurnRequest } from "../session/begin-turn.ts";
+import type { RunnerWorld } from "../world.ts";
+
+export type TurnWanted = { readonly sessionId: string; readonly follow: FollowName; readonly request: TurnRequest };
+
+export function turnRequest(world: RunnerWorld, message: RunTurnRequest): Validated<TurnWanted> {
+  const checked = validateRunTurn(message, world.rules());
+  if ("refusal" in checked) return checked;
+  const { sessionId, follow, agent, config, limits, labels, requestId, onDisconnect, secrets } = checked.value;
+  const request: TurnRequest = {
+    requestId,
+    contentDigest: runTurnDigest(message),
+    agent,
+    prompt: message.prompt,
+    text: message.prompt.map(textOf).filter((text) => text !== "").join("\n"),
+    marks: message.prompt.map(markOf),
+    config,
+    limits,
+    secrets: new Map([...secrets].map(([name, { value, expiresAtMs }]) => [name, { value, expiresAt: expiresAtMs }])),
+    labels,
+    onDisconnect,
+  };
+  return { value: { sessionId, follow, request } };
+}
+
+function textOf({ block }: ContentBlock): string {
+  return block.case === "text" ? block.value.text : "";
+}
+
+function markOf({ block }: ContentBlock): HistoryBlock {
+  switch (block.case) {
+    case "text":
+      return { text: block.value.text };
+    case "image":
+      return { attachmentDigest: sha256(block.value.data) };
+    case "embeddedResource":
+      return { attachmentDigest: sha256(block.value.content.value ?? "") };
+    default:
+      return { attachmentDigest: sha256(block.value?.uri ?? "") };
+  }
+}

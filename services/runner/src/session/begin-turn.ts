@@ -1,0 +1,187 @@
+// RunTurn in the session's lane: a process is checked out, the turn is opened by one swap (with the claim, when nobody owns
+// the session), and the prompt goes to the live process or a start begins.
+//
+//   checkout ── warm ──▶ open_turn ──▶ prompt
+//            ── cold ──▶ open_turn ──▶ start ──▶ (start.ts) ready ──▶ prompt
+//            ── wait ──▶ asked again when there is room, or when this session's old process is gone
+//            ── refused
+import {
+  type CheckoutReply,
+  type ColdReason,
+  configFingerprint,
+  extendTrail,
+  type HistoryBlock,
+  PREVIEW_CHARACTERS,
+  type Refusal,
+  type SessionConfig,
+  type SessionRecord,
+  type TurnLimits,
+  type Writer,
+} from "@holdfast/pool";
+import type { ContentBlock } from "@holdfast/proto";
+import type { Route } from "@holdfast/wire";
+import type { AgentEntry } from "../catalogue/catalogue.ts";
+import { agentUnknown, agentUnnamed, notHereAnyMore } from "../refusals.ts";
+import { takeAuthority } from "./authority.ts";
+import type { SessionHost } from "./host.ts";
+import type { CheckoutOutcome } from "./observer.ts";
+import { sendPrompt } from "./prompt.ts";
+import { digestSecrets, expired, type Secrets } from "./secrets.ts";
+import { beginStart } from "./start.ts";
+
+/** A prompt as the lane takes it: checked. null: as the session had it, or the server's default. */
+export type TurnRequest = {
+  readonly requestId: string | null;
+  readonly contentDigest: string;
+  readonly agent: string | null;
+  readonly prompt: readonly ContentBlock[];
+  /** The prompt's text, for the record's preview. */
+  readonly text: string;
+  /** The prompt as a history fingerprint sees it. */
+  readonly marks: readonly HistoryBlock[];
+  readonly config: Omit<SessionConfig, "limits"> | null;
+  readonly limits: TurnLimits;
+  readonly secrets: Secrets;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly onDisconnect: "detach" | "cancel";
+};
+
+export type TurnBegun =
+  | { readonly kind: "follow"; readonly turnId: string; readonly afterSeq: number }
+  | { readonly kind: "wait" }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+export async function beginTurn(host: SessionHost, request: TurnRequest, route: Route): Promise<TurnBegun> {
+  const authority = await takeAuthority(host, route);
+  if (authority.kind === "refused") return authority;
+  const record = host.held?.record ?? null;
+  const attached = attachTo(host, record, request);
+  if (attached !== null) return attached;
+  const name = request.agent ?? record?.agent ?? null;
+  if (name === null) return refuse(agentUnnamed(host.key));
+  const entry = host.world.catalogue.find(name);
+  if (entry === null) return refuse(agentUnknown(host.key, name, host.world.catalogue.names));
+  const config = effectiveConfig(host, record, request);
+  const prepared = { host, request, entry, config, by: authority.by, principal: route.principal };
+  const { begun } = await host.observer.checkout(entry.name, "prompt", () => checkOut(prepared));
+  return begun;
+}
+
+/** D15: a retry of a prompt whose turn is known here follows that turn. */
+function attachTo(host: SessionHost, record: SessionRecord | null, request: TurnRequest): TurnBegun | null {
+  const mark = record?.requests.find(({ requestId }) => requestId === request.requestId);
+  if (host.epoch === null || request.requestId === null || mark?.contentDigest !== request.contentDigest) return null;
+  return { kind: "follow", turnId: mark.turnId, afterSeq: mark.afterSeq };
+}
+
+function effectiveConfig(host: SessionHost, record: SessionRecord | null, request: TurnRequest): SessionConfig {
+  const defaults = host.world.defaultConfig;
+  return { ...(record?.config ?? defaults), ...request.config, limits: request.limits };
+}
+
+type Prepared = {
+  readonly host: SessionHost;
+  readonly request: TurnRequest;
+  readonly entry: AgentEntry;
+  readonly config: SessionConfig;
+  readonly by: Writer;
+  readonly principal: string;
+};
+type CheckedOut = { readonly begun: TurnBegun; readonly seen: CheckoutOutcome };
+
+async function checkOut(prepared: Prepared): Promise<CheckedOut> {
+  const { host, config, entry, request } = prepared;
+  const directory = entry.directoryOf(host.key, config.workingDirectory);
+  const reply = host.world.pool.step({
+    kind: "checkout",
+    key: host.slot,
+    instance: host.world.newId("instance"),
+    agent: entry.name,
+    canLoad: entry.load,
+    limits: config.limits,
+    config: configFingerprint(entry.name, config, directory),
+    history: null,
+    credentials: credentialsOf(host, request.secrets),
+    workspace: host.live === null || (await entry.isUsable(directory)) ? "there" : "lost",
+    mustBeNew: host.epoch === null,
+  });
+  if (reply.kind === "refused") return refusedBy(reply.refusal);
+  if (reply.kind === "wait") return { begun: reply, seen: { kind: "waits" } };
+  if (reply.kind === "warm" && !(await applyChange(host, reply))) return { begun: { kind: "wait" }, seen: { kind: "waits" } };
+  return openAndGo(prepared, directory, reply);
+}
+
+async function openAndGo(
+  prepared: Prepared,
+  directory: string,
+  reply: Exclude<CheckoutReply, { kind: "refused" | "wait" }>,
+): Promise<CheckedOut> {
+  const { host, request, entry, config } = prepared;
+  const coldReason = reply.kind === "warm" ? null : reply.reason;
+  const afterSeq = host.journal?.last ?? (await host.world.store.log.tail(host.key)).last;
+  const opened = await host.change(openTurn(prepared, afterSeq, coldReason), prepared.by);
+  if (opened.kind === "refused" || opened.result.kind !== "opened") {
+    host.world.pool.step({ kind: "checkout_returned", key: host.slot, instance: reply.instance });
+    return opened.kind === "refused" ? refusedBy(opened.refusal) : refusedBy(notHereAnyMore(host.key));
+  }
+  const { turnId, execution } = opened.result;
+  host.turn = { turnId, execution, prompt: request.prompt };
+  host.agentName = entry.name;
+  host.directory = directory;
+  const traceparent = host.observer.beginExecution(turnId, execution);
+  host.trail = extendTrail(host.trail, [{ role: "user", content: request.marks, toolCallIds: [] }]);
+  const begun: TurnBegun = { kind: "follow", turnId, afterSeq };
+  if (reply.kind === "warm") {
+    sendPrompt(host, request.prompt);
+    return { begun, seen: { kind: "warm" } };
+  }
+  const reason = opened.result.coldReason;
+  const { secrets } = request;
+  beginStart(host, { instance: reply.instance, entry, config, directory, secrets, coldReason: reason, traceparent });
+  return { begun, seen: { kind: "cold", reason } };
+}
+
+function openTurn({ host, request, entry, config, principal }: Prepared, afterSeq: number, poolReason: ColdReason | null) {
+  return {
+    type: "open_turn" as const,
+    project: host.key.project,
+    sessionId: host.key.sessionId,
+    turnId: host.world.newId("turn"),
+    requestId: request.requestId,
+    contentDigest: request.contentDigest,
+    afterSeq,
+    agent: entry.name,
+    config,
+    secretNames: [...request.secrets.keys()],
+    labels: request.labels,
+    promptPreview: request.text.slice(0, PREVIEW_CHARACTERS),
+    promptTruncated: request.text.length > PREVIEW_CHARACTERS || request.marks.some((mark) => !("text" in mark)),
+    principal,
+    onDisconnect: request.onDisconnect,
+    warm: poolReason === null,
+    // The pool knows best why its own process went; of a session it never had, the record knows.
+    coldReason: poolReason === "first_turn" ? null : poolReason,
+  };
+}
+
+/** Model or mode of the live process; what it refuses needs another process (A13). */
+async function applyChange(host: SessionHost, { instance, apply }: Extract<CheckoutReply, { kind: "warm" }>): Promise<boolean> {
+  if (apply.model === null && apply.mode === null) return true;
+  if (host.live !== null && (await host.live.agent.change(apply))) return true;
+  host.world.pool.step({ kind: "close", key: host.slot, instance, reason: "config_changed" });
+  return false;
+}
+
+function credentialsOf(host: SessionHost, secrets: Secrets): "same" | "changed" | "expired" {
+  if (host.live === null) return "same";
+  if (secrets.size > 0 && digestSecrets(secrets) !== digestSecrets(host.secrets)) return "changed";
+  return expired(host.secrets, host.world.clock.now()) ? "expired" : "same";
+}
+
+function refuse(refusal: Refusal): TurnBegun {
+  return { kind: "refused", refusal };
+}
+
+function refusedBy(refusal: Refusal): CheckedOut {
+  return { begun: refuse(refusal), seen: { kind: "refused", reason: refusal.reason } };
+}

@@ -1,0 +1,137 @@
+// An agent asks: the whole call is in the log first, then the gate is in the record, then anyone is told (D3, P3).
+import { GATE_ARGUMENT_BYTES, type GateOption, PREVIEW_CHARACTERS } from "@holdfast/pool";
+import { create } from "@bufbuild/protobuf";
+import { GateRefusedReason, GateRefusedSchema, type ToolCall } from "@holdfast/proto";
+import { sha256 } from "@holdfast/runtime";
+import type { PermissionAsk } from "../acp/agent.ts";
+import { canonicalCall } from "../call/canonical-call.ts";
+import { mergeCall } from "../call/merge.ts";
+import { boundary } from "./content.ts";
+import type { SessionHost } from "./host.ts";
+import type { Live } from "./live.ts";
+import { closeSlot } from "./loss.ts";
+
+/** How long a gate's swap is tried. Then the process is ended: nobody was told, nothing has run (P5). */
+const GATE_BUDGET_MS = 10_000;
+
+export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<void> {
+  const { live, turn } = host;
+  if (live === null) return;
+  // B2: outside a running prompt nothing is recorded and nothing is shown.
+  if (!live.prompting || turn === null) return cancelAsk(host, live, ask);
+  live.shown = true;
+  boundary(host, live);
+  const call = mergeCall(live.calls.get(ask.toolCall.id), ask.toolCall);
+  live.calls.set(call.id, call);
+  const canonical = canonicalCall(host.agentName, host.directory, call);
+  if (canonical.bytes > GATE_ARGUMENT_BYTES) return refuseAsk(host, live, ask, GateRefusedReason.TOO_LARGE);
+  const event = { case: "toolCall" as const, value: call };
+  live.unfinished.note({ event });
+  host.keep(event);
+  host.observer.tool(call);
+  await host.flush();
+  if (host.journal === null) return;
+  const gateId = host.world.newId("gate");
+  const { limits } = host.held?.record.config ?? host.world.defaultConfig;
+  const changed = await host.change(
+    {
+      type: "open_gate",
+      gateId,
+      turnId: turn.turnId,
+      instance: live.agent.instance,
+      callSeq: host.journal.last,
+      preview: previewOf(call),
+      options: ask.options,
+      digest: sha256(canonical.text),
+      bindable: canonical.bindable,
+      approvalTtlMs: limits.approvalTtlMs,
+      approvalExpiryMs: host.world.settings.approvalExpiryMs,
+    },
+    undefined,
+    GATE_BUDGET_MS,
+  );
+  if (changed.kind === "refused") {
+    host.failure = { message: `a gate could not be recorded: ${changed.refusal.reason}`, stderr: "" };
+    closeSlot(host, live.agent.instance, "prompt_failed");
+    return;
+  }
+  const decided = changed.result;
+  switch (decided.kind) {
+    case "opened":
+      return opened(host, live, ask, gateId);
+    case "matched":
+      return applyStored(host, live, ask, decided.gateId, decided.optionId);
+    case "too_many":
+      return refuseAsk(host, live, ask, GateRefusedReason.TOO_MANY);
+    case "not_asked":
+      return cancelAsk(host, live, ask);
+  }
+}
+
+function opened(host: SessionHost, live: Live, ask: PermissionAsk, gateId: string): void {
+  const toolCallId = ask.toolCall.id;
+  live.questions.set(gateId, { askId: ask.askId, toolCallId, options: ask.options });
+  const optionIds = ask.options.map(({ optionId }) => optionId);
+  host.world.pool.step({ kind: "gate_opened", key: host.slot, instance: live.agent.instance, gateId, optionIds });
+}
+
+/** C6: a stored answer applies to this very call; it is `sending` already. */
+async function applyStored(host: SessionHost, live: Live, ask: PermissionAsk, gateId: string, optionId: string): Promise<void> {
+  const written =
+    host.isCurrent(live.agent.instance) &&
+    host.world.lease.mayWrite() &&
+    live.agent.answer(ask.askId, { kind: "selected", optionId: fittingOption(host, ask, gateId, optionId) });
+  if (written) live.written.set(ask.toolCall.id, gateId);
+  else await host.change({ type: "hand_back", gateId });
+}
+
+/** Option ids may differ from process to process: the same id, or the one option of the same kind. */
+function fittingOption(host: SessionHost, ask: PermissionAsk, gateId: string, optionId: string): string {
+  if (ask.options.some((option) => option.optionId === optionId)) return optionId;
+  const gate = host.held?.record.gates.find((held) => held.gateId === gateId);
+  const kind = gate?.options.find((option) => option.optionId === optionId)?.kind;
+  return ask.options.find((option) => option.kind === kind)?.optionId ?? optionId;
+}
+
+function cancelAsk(host: SessionHost, live: Live, ask: PermissionAsk): void {
+  if (host.world.lease.mayWrite()) live.agent.answer(ask.askId, { kind: "cancelled" });
+}
+
+/** Nobody approves what was not shown (B9): the agent gets its reject option. */
+function refuseAsk(host: SessionHost, live: Live, ask: PermissionAsk, reason: GateRefusedReason): void {
+  host.observer.gateRefused(GateRefusedReason[reason]?.toLowerCase() ?? "");
+  host.keep({ case: "gateRefused", value: create(GateRefusedSchema, { reason }) });
+  const option = rejection(ask.options);
+  if (!host.world.lease.mayWrite()) return;
+  live.agent.answer(ask.askId, option === null ? { kind: "cancelled" } : { kind: "selected", optionId: option.optionId });
+}
+
+function rejection(options: readonly GateOption[]): GateOption | null {
+  return options.find(({ kind }) => kind === "reject_once") ?? null;
+}
+
+function previewOf(call: ToolCall) {
+  const room = PREVIEW_CHARACTERS - Math.min(call.title.length, 200);
+  return {
+    toolCallId: call.id.slice(0, 256),
+    title: call.title.slice(0, 200),
+    kind: call.kind.slice(0, 64),
+    rawInput: call.rawInputJson.slice(0, room),
+    truncated: call.rawInputJson.length > room || call.diff.length > 0,
+  };
+}
+
+/** The agent took its question back (A6). */
+export async function gateWithdrawn(host: SessionHost, askId: string): Promise<void> {
+  const { live } = host;
+  const found = live === null ? undefined : [...live.questions].find(([, question]) => question.askId === askId);
+  if (live === null || found === undefined) return;
+  const [gateId] = found;
+  live.questions.delete(gateId);
+  const changed = await host.change({ type: "withdraw_gate", gateId });
+  if (changed.kind === "refused") {
+    host.world.log.warn("store.unavailable", { reason: changed.refusal.reason, gate: gateId, ...host.named });
+    return;
+  }
+  host.world.pool.step({ kind: "gate_closed", key: host.slot, instance: live.agent.instance, gateId });
+}

@@ -1,0 +1,283 @@
+// One session on this runner: what its lane owns. Everything that happens to the session happens in its lane, one after
+// the other (A17): RPCs, the agent's messages, timers, exits. Each is decided, swapped, told and its effects begun before
+// the next; starts and teardowns come back as later inputs.
+//
+// H1  `epoch` is what this runner holds by a successful swap; null: it owns nothing of this session.
+// H2  What the record says happened is appended to the log before the next input is handled (D14).
+// H3  A swap refused for its epoch or owner deposes the host: its process is ended and nothing more is written.
+import {
+  type HistoryTrail,
+  type RecordCommand,
+  type Results,
+  type SessionKey,
+  type SlotKey,
+  slotKey,
+  type Writer,
+} from "@holdfast/pool";
+import {
+  appendOutbox,
+  type Changed,
+  changeRecord,
+  type Draft,
+  Fenced,
+  type Held,
+  Journal,
+  logSources,
+  type OutboxSources,
+  readEvents,
+  readRecord,
+} from "@holdfast/ledger";
+import type { ContentBlock, TurnEvent } from "@holdfast/proto";
+import { contentEvent } from "@holdfast/wire";
+import type { StartOutcome } from "../acp/agent.ts";
+import { Feed } from "../stream/feed.ts";
+import type { RunnerWorld } from "../world.ts";
+import { Inbox } from "./inbox.ts";
+import type { Live } from "./live.ts";
+import type { Failure } from "./loss.ts";
+import { SessionObserver } from "./observer.ts";
+import type { Secrets } from "./secrets.ts";
+
+/** The turn that runs here. */
+export type RunningTurn = {
+  readonly turnId: string;
+  readonly prompt: readonly ContentBlock[];
+  execution: number;
+};
+
+/** A start on its way: how to give it up, and what came of it. */
+export type StartInHand = {
+  readonly instance: string;
+  readonly abort: AbortController;
+  readonly outcome: Promise<StartOutcome>;
+};
+
+export class SessionHost {
+  readonly world: RunnerWorld;
+  readonly key: SessionKey;
+  readonly slot: SlotKey;
+  readonly inbox: Inbox;
+  epoch: number | null = null;
+  held: Held | null = null;
+  journal: Journal | null = null;
+  feed: Feed;
+  live: Live | null = null;
+  starting: StartInHand | null = null;
+  turn: RunningTurn | null = null;
+  /** What the live process was started with. */
+  secrets: Secrets = new Map();
+  directory = "";
+  agentName = "";
+  /** Why the process that is going failed: for the turn's error. */
+  failure: Failure | null = null;
+  readonly observer: SessionObserver;
+  trail: HistoryTrail = [];
+  /** Checkouts that wait to be asked again. */
+  private readonly waiting = new Set<() => void>();
+  /** Outbox events known to be in the log: the next swap drops them. */
+  private readonly appended = new Set<string>();
+  private contentCount = 0;
+  private content: Draft[] = [];
+
+  constructor(world: RunnerWorld, key: SessionKey) {
+    this.world = world;
+    this.key = key;
+    this.slot = slotKey(key);
+    this.inbox = new Inbox();
+    this.observer = new SessionObserver(world, key);
+    this.feed = this.newFeed(0);
+  }
+
+  /** Runs in the lane, in its turn. */
+  inLane<T>(task: () => T | Promise<T>): Promise<T> {
+    return this.world.lane.runAlways(this.slot, task);
+  }
+
+  get writer(): Writer {
+    if (this.epoch === null) throw new Error(`session ${this.key.sessionId}: this runner does not own it`);
+    return { kind: "owner", incarnation: this.world.self.incarnation, epoch: this.epoch };
+  }
+
+  /** Decides and swaps, at the epoch held (or as the claimant given), then tells what came of it (H2, H3). */
+  async change<C extends RecordCommand>(
+    command: C,
+    by: Writer = this.writer,
+    budgetMs?: number,
+  ): Promise<Changed<Results[C["type"]]>> {
+    await this.flush();
+    const before = this.held?.record ?? null;
+    const changed = await changeRecord(this.world.store, this.key, command, by, {
+      held: this.held,
+      appended: [...this.appended],
+      ...(budgetMs === undefined ? {} : { budgetMs }),
+    });
+    if (changed.held !== null) this.held = changed.held;
+    if (changed.kind === "refused") {
+      if (by.kind === "owner" && isDeposed(changed.refusal.reason)) this.depose(changed.refusal.reason);
+      return changed;
+    }
+    if (changed.kind === "written") {
+      this.forgetDropped(changed.held);
+      this.observer.recorded(before, changed.held.record);
+    }
+    if (by.kind === "claimant" && changed.kind === "written") await this.takeOver(changed.held);
+    await this.tell();
+    return changed;
+  }
+
+  /** The record as it is now: others write to it, too (answers, Stops). */
+  async refresh(): Promise<void> {
+    const read = await readRecord(this.world.store.records, this.key);
+    if (read.kind === "read" && read.held !== null) this.held = read.held;
+  }
+
+  /** Holds again what the record says this incarnation holds (E1): its process counts as gone. */
+  async adopt(held: Held): Promise<void> {
+    this.held = held;
+    await this.takeOver(held);
+    await this.tell();
+  }
+
+  /** E5: the mark is in before anything is appended; what the outbox holds comes before anything new. */
+  private async takeOver(held: Held): Promise<void> {
+    this.epoch = held.record.epoch;
+    this.appended.clear();
+    this.journal = await Journal.open(this.world.store, this.key, this.epoch, ({ id, event, bytes }) => {
+      this.appended.add(id);
+      this.feed.publish(event, bytes);
+    });
+    this.feed = this.newFeed(this.journal.last);
+    const known = await this.world.store.log.holds(
+      this.key,
+      held.record.outbox.map(({ id }) => id),
+    );
+    for (const id of known) this.appended.add(id);
+  }
+
+  /** Appends what the record has to tell (H2). Events that cannot be appended now stay in the outbox. */
+  async tell(): Promise<void> {
+    const { journal, held } = this;
+    if (journal === null || held === null) return;
+    try {
+      await appendOutbox(journal, held.record, this.sources(), this.appended);
+    } catch (error) {
+      if (!(error instanceof Fenced)) throw error;
+      this.depose("STALE_EPOCH");
+    }
+  }
+
+  /** Content of the running turn, for the log: appended with what follows it, before anything else is told. */
+  keep(event: TurnEvent["event"]): void {
+    const { journal, turn } = this;
+    if (journal === null || turn === null) return;
+    this.contentCount += 1;
+    this.content.push({ id: `content:${journal.epoch}.${this.contentCount}`, event: this.eventOf(event) });
+  }
+
+  /** Appends the content kept so far, after whatever the record has to tell. */
+  async flush(): Promise<void> {
+    const drafts = this.content;
+    if (this.journal === null || drafts.length === 0) return;
+    this.content = [];
+    await this.tell();
+    try {
+      await this.journal.append(drafts);
+    } catch (error) {
+      if (!(error instanceof Fenced)) throw error;
+      this.depose("STALE_EPOCH");
+    }
+  }
+
+  /** Told to whoever reads now; not kept. */
+  say(event: TurnEvent["event"], bytes: number): void {
+    this.feed.publish(this.eventOf(event), bytes);
+  }
+
+  private eventOf(event: TurnEvent["event"]): TurnEvent {
+    const turnId = this.turn?.turnId ?? "";
+    return contentEvent({ turnId, execution: this.turn?.execution ?? 0, at: this.world.clock.now() }, event);
+  }
+
+  private sources(): OutboxSources {
+    const fromLog = logSources(this.world.store.log, this.key);
+    return {
+      prompt: (turnId) => (this.turn?.turnId === turnId ? this.turn.prompt : null),
+      call: fromLog.call,
+      unfinished: (record) =>
+        this.live === null ? fromLog.unfinished(record) : Promise.resolve(this.live.unfinished.closing(record)),
+    };
+  }
+
+  private newFeed(last: number): Feed {
+    return new Feed((after, limit) => readEvents(this.world.store.log, this.key, after, limit), last);
+  }
+
+  private forgetDropped({ record }: Held): void {
+    const kept = new Set(record.outbox.map(({ id }) => id));
+    for (const id of this.appended) if (!kept.has(id)) this.appended.delete(id);
+  }
+
+  /** The session is another's (H3). */
+  depose(why: string): void {
+    if (this.epoch === null) return;
+    this.world.log.warn("lease.lost", { reason: why, epoch: this.epoch, ...this.named });
+    this.leave();
+    const instance = this.instance;
+    if (instance !== null) this.world.pool.step({ kind: "close", key: this.slot, instance, reason: "owner_lost" });
+  }
+
+  /** Owns nothing of the session any more: readers get what is left and end. */
+  leave(): void {
+    this.epoch = null;
+    this.journal = null;
+    this.appended.clear();
+    this.content = [];
+    this.feed.close();
+  }
+
+  /** For log lines. */
+  get named(): { readonly project: string; readonly session: string } {
+    return { project: this.key.project, session: this.key.sessionId };
+  }
+
+  /** The process that is alive or being made. */
+  get instance(): string | null {
+    return this.live?.agent.instance ?? this.starting?.instance ?? null;
+  }
+
+  /** Whether a process of this instance is the one that lives now: what comes from another is stale. */
+  isCurrent(instance: string): boolean {
+    return this.live?.agent.instance === instance;
+  }
+
+  /** Resolves when the pool says that a waiting checkout should ask again. */
+  askedAgain(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.waiting.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.waiting.add(done);
+      signal.addEventListener("abort", done, { once: true });
+      if (signal.aborted) done();
+    });
+  }
+
+  askAgain(): void {
+    for (const again of [...this.waiting]) again();
+  }
+
+  get hasWaiting(): boolean {
+    return this.waiting.size > 0;
+  }
+
+  /** Whether anything of the session is still here. */
+  get isEmpty(): boolean {
+    return this.epoch === null && this.instance === null && !this.hasWaiting && this.feed.readerCount === 0;
+  }
+}
+
+function isDeposed(reason: string): boolean {
+  return reason === "STALE_EPOCH" || reason === "NOT_OWNER";
+}

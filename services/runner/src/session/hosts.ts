@@ -1,0 +1,59 @@
+// The sessions that this runner has something of: made on the first request, forgotten when nothing is left.
+import { type PoolEffect, type SessionKey, type SlotKey, sessionOf, slotKey } from "@holdfast/pool";
+import type { RunnerWorld } from "../world.ts";
+import { proposeEviction } from "./evict.ts";
+import { SessionHost } from "./host.ts";
+import { endProcess } from "./loss.ts";
+import { cancelPrompt, cancelQuestions } from "./stops.ts";
+
+export class SessionHosts {
+  private readonly hosts = new Map<SlotKey, SessionHost>();
+  private world: RunnerWorld | null = null;
+
+  /** The world holds the hosts' pool, whose effects come here: the circle is closed once, at the start. */
+  enter(world: RunnerWorld): void {
+    this.world = world;
+  }
+
+  get(key: SessionKey): SessionHost {
+    const slot = slotKey(key);
+    const known = this.hosts.get(slot);
+    if (known !== undefined) return known;
+    if (this.world === null) throw new Error("the hosts have no world yet");
+    const host = new SessionHost(this.world, key);
+    this.hosts.set(slot, host);
+    return host;
+  }
+
+  forgetIfEmpty(host: SessionHost): void {
+    if (host.isEmpty && this.hosts.get(host.slot) === host) this.hosts.delete(host.slot);
+  }
+
+  get size(): number {
+    return this.hosts.size;
+  }
+
+  all(): readonly SessionHost[] {
+    return [...this.hosts.values()];
+  }
+
+  /** Begins an effect of the pool. Never calls the pool before it has returned. */
+  begin(effect: PoolEffect): void {
+    const host = this.get(sessionOf(effect.key));
+    switch (effect.kind) {
+      case "start":
+        // Begun by the checkout that seated it, after its turn is in the record (E1).
+        return;
+      case "end":
+        return endProcess(host, effect.instance, effect.reason);
+      case "cancel_gates":
+        return cancelQuestions(host, effect.instance, effect.gateIds);
+      case "cancel_prompt":
+        return cancelPrompt(host, effect.instance);
+      case "propose_eviction":
+        return proposeEviction(host, effect.instance, effect.reason);
+      case "ask_again":
+        return host.askAgain();
+    }
+  }
+}

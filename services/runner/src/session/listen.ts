@@ -1,0 +1,41 @@
+// From the agent's process into the session's lane, in order. What the process said while its start was still on its way
+// waits for that; what an ended process said is dropped.
+import type { AgentListener } from "../acp/agent.ts";
+import { gateAsked, gateWithdrawn } from "./gates.ts";
+import type { SessionHost } from "./host.ts";
+import { agentExited } from "./loss.ts";
+import { contentArrived, lineDropped } from "./content.ts";
+import { promptSettled } from "./settle.ts";
+
+/** What a message that is not counted by its content weighs in the inbox. */
+const SMALL_BYTES = 256;
+
+export function listen(host: SessionHost, instance: string): AgentListener {
+  const put = (bytes: number, handle: () => Promise<void> | void): void => {
+    const first = host.inbox.put(bytes, () => (host.isCurrent(instance) ? handle() : undefined));
+    if (first && host.starting?.instance !== instance) seeTo(host);
+  };
+  return {
+    update: (event) => put(sizeOf(event.value), () => contentArrived(host, event)),
+    asks: (ask) => put(sizeOf(ask.toolCall), () => gateAsked(host, ask)),
+    withdraws: (askId) => put(SMALL_BYTES, () => gateWithdrawn(host, askId)),
+    settled: (result) => put(SMALL_BYTES, () => promptSettled(host, result)),
+    exited: (exit) => put(SMALL_BYTES, () => agentExited(host, exit)),
+    dropped: (bytes) => put(SMALL_BYTES, () => lineDropped(host, bytes)),
+  };
+}
+
+/** Handles, in one turn of the lane, what has come; what comes meanwhile gets a turn of its own. */
+export function seeTo(host: SessionHost): void {
+  host.world.background(
+    host.inLane(async () => {
+      for (const handle of host.inbox.take()) await handle();
+      await host.flush();
+    }),
+  );
+}
+
+function sizeOf(value: object): number {
+  const texts = Object.values(value).filter((part) => typeof part === "string");
+  return texts.reduce((sum, text) => sum + text.length, SMALL_BYTES);
+}

@@ -1,0 +1,113 @@
+// A process goes, whatever the reason: its slot closes, its tree is ended, and when nothing of it is left one swap records
+// the loss and releases the session (A12, A18, A20, D13). There is no other way out.
+import type { EvictionReason, Outcome, TurnError } from "@holdfast/pool";
+import type { AgentExit } from "../acp/agent.ts";
+import { boundary } from "./content.ts";
+import type { SessionHost } from "./host.ts";
+
+/** Tells the pool; its `end` effect does the rest. A second time it is ignored. */
+export function closeSlot(host: SessionHost, instance: string, reason: EvictionReason): void {
+  host.world.pool.step({ kind: "close", key: host.slot, instance, reason });
+}
+
+export function agentExited(host: SessionHost, exit: AgentExit): void {
+  const { live } = host;
+  if (live === null) return;
+  const how = exit.signal === null ? `with code ${exit.code}` : `by ${exit.signal}`;
+  host.failure = { message: `the agent's process ended ${how}`, stderr: exit.stderr };
+  host.world.pool.step({ kind: "exited", key: host.slot, instance: live.agent.instance });
+}
+
+/** The pool's `end`: from here on the process counts as gone; what it still says is stale. */
+export function endProcess(host: SessionHost, instance: string, reason: EvictionReason): void {
+  const { live, starting, world } = host;
+  let gone: Promise<void> = Promise.resolve();
+  if (live !== null && host.isCurrent(instance)) {
+    boundary(host, live);
+    host.live = null;
+    gone = live.agent.end();
+  } else if (starting?.instance === instance) {
+    host.starting = null;
+    starting.abort.abort();
+    gone = starting.outcome.then((outcome) => (outcome.kind === "ready" ? outcome.agent.end() : undefined));
+  }
+  host.observer.evicted(reason);
+  const report = (error: unknown) => world.log.error("agent.exit", { reason: "teardown", error, instance, ...host.named });
+  world.background(gone.catch(report).then(() => host.inLane(() => closed(host, instance, reason))));
+}
+
+async function closed(host: SessionHost, instance: string, reason: EvictionReason): Promise<void> {
+  if (host.epoch !== null) await recordLoss(host, reason, host.failure);
+  host.failure = null;
+  host.world.pool.step({ kind: "closed", key: host.slot, instance });
+  host.world.forgetIfEmpty(host);
+}
+
+export type Failure = { readonly message: string; readonly stderr: string };
+
+/** How long the loss is tried in one turn of the lane, and when it is tried again. */
+const LOSS_BUDGET_MS = 2_000;
+const LOSS_RETRY_MS = 1_000;
+
+/** One swap: what was lost, how the turn ends if it ends, and the session released unless a start waits for it (E1). */
+export async function recordLoss(host: SessionHost, reason: EvictionReason, failure: Failure | null): Promise<void> {
+  const release = !host.hasWaiting;
+  const changed = await host.change(
+    { type: "lose_process", reason, ...endingOf(host, reason, failure), release },
+    host.writer,
+    LOSS_BUDGET_MS,
+  );
+  if (changed.kind === "refused") {
+    if (host.epoch !== null) tryAgain(host, reason, failure);
+    return;
+  }
+  host.turn = null;
+  if (release) host.leave();
+}
+
+/** The store does not answer: the record still names this runner, and says so truly once it can be written. */
+function tryAgain(host: SessionHost, reason: EvictionReason, failure: Failure | null): void {
+  const again = async () => {
+    await host.world.clock.sleep(LOSS_RETRY_MS, host.world.ending);
+    await host.inLane(async () => {
+      if (host.epoch !== null && host.instance === null) await recordLoss(host, reason, failure);
+      host.world.forgetIfEmpty(host);
+    });
+  };
+  host.world.background(again());
+}
+
+type LossEnding = { readonly outcome: Outcome; readonly stopReason: string; readonly error: TurnError | null };
+
+function endingOf(host: SessionHost, reason: EvictionReason, failure: Failure | null): LossEnding {
+  const failed = (code: string, message: string, nextStep: string): LossEnding => ({
+    outcome: "failed",
+    stopReason: reason,
+    error: { reason: code, message: withStderr(`session ${host.key.sessionId}: ${message}`, failure), nextStep },
+  });
+  switch (reason) {
+    case "start_failed":
+      return failed("AGENT_START_FAILED", failure?.message ?? "the agent did not start in time", "check the agent's catalogue entry and what it printed");
+    case "agent_exited":
+      return failed("AGENT_EXITED", failure?.message ?? "the agent's process ended", "run the turn again");
+    case "prompt_failed":
+      return failed("PROMPT_FAILED", failure?.message ?? "the agent failed the prompt", "run the turn again");
+    case "turn_limit":
+      return failed("TURN_LIMIT", "the turn ran longer than its limit", "run a shorter turn, or ask for a higher turn_limit");
+    case "drain":
+    case "closed":
+      return { outcome: "cancelled", stopReason: reason, error: null };
+    case "owner_lost":
+      return { outcome: "lost", stopReason: "owner_dead", error: null };
+    default:
+      return { outcome: "failed", stopReason: reason, error: null };
+  }
+}
+
+/** How much of an agent's stderr an error carries. */
+const STDERR_TAIL_CHARACTERS = 2_000;
+
+function withStderr(message: string, failure: Failure | null): string {
+  const tail = failure?.stderr.trim().slice(-STDERR_TAIL_CHARACTERS) ?? "";
+  return tail === "" ? message : `${message}; its stderr ended with: ${tail}`;
+}

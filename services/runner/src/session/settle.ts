@@ -1,0 +1,58 @@
+// A prompt settles (C9): the turn ends in one swap, or its denial notes go out as the next prompt of the same turn (C7).
+import { create } from "@bufbuild/protobuf";
+import { historyFingerprint } from "@holdfast/pool";
+import { type ContentBlock, ContentBlockSchema } from "@holdfast/proto";
+import { sha256 } from "@holdfast/runtime";
+import type { PromptResult } from "../acp/agent.ts";
+import { boundary } from "./content.ts";
+import type { SessionHost } from "./host.ts";
+import type { Live } from "./live.ts";
+import { closeSlot } from "./loss.ts";
+import { sendPrompt } from "./prompt.ts";
+
+export async function promptSettled(host: SessionHost, result: PromptResult): Promise<void> {
+  const { live, turn } = host;
+  if (live === null || turn === null || !live.prompting) return;
+  const { instance } = live.agent;
+  boundary(host, live);
+  if (result.kind === "failed") {
+    host.failure = { message: result.message, stderr: "" };
+    closeSlot(host, instance, "prompt_failed");
+    return;
+  }
+  live.prompting = false;
+  closeQuestions(host, live);
+  const changed = await host.change({
+    type: "settle_prompt",
+    turnId: turn.turnId,
+    stopReason: result.stopReason,
+    agentSessionId: live.agent.sessionId,
+  });
+  if (changed.kind === "refused") {
+    closeSlot(host, instance, "prompt_failed");
+    return;
+  }
+  const settled = changed.result;
+  const history = sha256(historyFingerprint(host.trail));
+  const more = settled.kind === "notes";
+  host.world.pool.step({ kind: "prompt_settled", key: host.slot, instance, history, more });
+  if (settled.kind === "notes") {
+    turn.execution = settled.execution;
+    sendPrompt(host, settled.notes.map(textBlock));
+    return;
+  }
+  host.turn = null;
+}
+
+/** A question that is still open when the prompt is over is dead (agents leave some behind). */
+function closeQuestions(host: SessionHost, live: Live): void {
+  for (const { askId } of live.questions.values()) {
+    if (host.world.lease.mayWrite()) live.agent.answer(askId, { kind: "cancelled" });
+  }
+  live.questions.clear();
+  live.written.clear();
+}
+
+function textBlock(text: string): ContentBlock {
+  return create(ContentBlockSchema, { block: { case: "text", value: { text } } });
+}
