@@ -11,6 +11,7 @@ export { createLog, type Log, type LogLevel, type LogOptions } from "./log/log.t
 export { REDACTED, redact } from "./log/redact.ts";
 export { ManualClock } from "./manual-clock.ts";
 // How a service lives and ends.
+export { type ChildNews, isChildNews, tellParent } from "./parent.ts";
 export { CLOSE_BOUND_MS, type ProcessHost, type ProcessLife, superviseProcess } from "./process.ts";
 // How a service begins.
 export { type Program, runProgram, type Surroundings } from "./program.ts";

@@ -1,7 +1,7 @@
 // `npm run gateway`: one gateway as a process of its own.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram, systemClock } from "@holdfast/runtime";
+import { runProgram, systemClock, tellParent } from "@holdfast/runtime";
 import { openSqliteStore } from "@holdfast/store";
 import { startGateway } from "./gateway.ts";
 
@@ -19,5 +19,6 @@ await runProgram({
     const gateway = await startGateway({ settings, log, telemetry, clock: systemClock, openStore });
     life.closing("gateway", gateway.close, CLOSE_BOUND_MS);
     log.info("listening", { address: settings.host, port: gateway.port });
+    tellParent(life, { kind: "ready", address: `${settings.host}:${gateway.port}` });
   },
 });

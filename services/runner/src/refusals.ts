@@ -10,13 +10,22 @@ export function agentUnknown({ sessionId }: SessionKey, name: string, names: rea
   );
 }
 
-export function agentUnnamed({ sessionId }: SessionKey): Refusal {
+export function fieldInvalid({ sessionId }: SessionKey, field: string, description: string): Refusal {
   return {
-    ...refusal("FIELD_INVALID", `session ${sessionId}: its first turn has to name an agent`, "send `agent`", {
+    ...refusal("FIELD_INVALID", `session ${sessionId}: ${field} ${description}`, "correct the field and send it again", {
       session_id: sessionId,
     }),
-    violations: [{ field: "agent", description: "is required on a session's first turn" }],
+    violations: [{ field, description }],
   };
+}
+
+export function secretsMissing({ sessionId }: SessionKey, names: readonly string[]): Refusal {
+  return refusal(
+    "SECRETS_MISSING",
+    `session ${sessionId}: its configuration names secrets that nobody sent: ${names.join(", ")}`,
+    "send them in `secrets`",
+    { session_id: sessionId, secrets: names.join(",") },
+  );
 }
 
 /** The record has moved on since the gateway read it. */
@@ -68,9 +77,6 @@ export function notBuilt(rpc: string): Refusal {
   return refusal("RPC_NOT_BUILT", `${rpc} is not built yet`, "see GetServerInfo for what this version can do", { rpc });
 }
 
-export function noCommand({ sessionId }: SessionKey): Refusal {
-  return {
-    ...refusal("FIELD_INVALID", `session ${sessionId}: a command came without its id`, "only a gateway calls a runner"),
-    violations: [{ field: "route.command_id", description: "is required" }],
-  };
+export function noCommand(key: SessionKey): Refusal {
+  return fieldInvalid(key, "route.command_id", "is required");
 }

@@ -1,6 +1,7 @@
 // What every part of the runner is given: identity, store, clock, pool, lane, catalogue. Nothing here is global.
 import type { Owner, SessionConfig } from "@holdfast/pool";
 import type { StoreWorld } from "@holdfast/ledger";
+import type { Capabilities } from "@holdfast/wire";
 import type { Clock, Lane, Log, NewId, Settings, Telemetry } from "@holdfast/runtime";
 import type { Catalogue } from "./catalogue/catalogue.ts";
 import type { RunnerLease } from "./lease.ts";
@@ -22,6 +23,10 @@ export type RunnerWorld = {
   readonly pool: PoolLoop;
   readonly log: Log;
   readonly telemetry: Telemetry;
+  /** The optional parts of the contract that this runner has built. */
+  readonly capabilities: Capabilities;
+  /** Memory that all agents may use together. */
+  readonly memoryBudgetBytes: number;
   /** Aborts when the runner ends. */
   readonly ending: AbortSignal;
   /** Lets something go on beside the caller; what it throws is a bug, told of in the log. */

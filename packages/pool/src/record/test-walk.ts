@@ -125,7 +125,7 @@ export class Walk {
       case "claim":
         return { type: "claim" };
       case "ready":
-        return this.#ready(step, held);
+        return held.process === null ? this.#ready(step, held) : this.#ask(step, held);
       case "ask":
         return this.#ask(step, held);
       case "answer":
@@ -150,9 +150,9 @@ export class Walk {
           live: held.process !== null,
         };
       case "hand_back":
-        return { type: "hand_back", gateId: this.#gateId(pick, held) };
+        return { type: "hand_back", gateId: this.#sentGateId(step, held) };
       case "report":
-        return { type: "report_answer", gateId: this.#gateId(pick, held) };
+        return { type: "report_answer", gateId: this.#sentGateId(step, held) };
       case "withdraw":
         return { type: "withdraw_gate", gateId: this.#gateId(pick, held) };
       case "expire":
@@ -264,6 +264,13 @@ export class Walk {
     const closed = held.tombstones.map(({ gateId }) => gateId).slice(-4);
     const known = [...open, ...open, ...open, ...closed, "nowhere"];
     return known[pick % known.length] ?? "";
+  }
+
+  #sentGateId({ pick, twist }: Step, held: SessionRecord): string {
+    const sent = held.gates.find(
+      ({ state }) => state.kind === "answered" && state.answer.disposition.kind === "sending",
+    );
+    return twist === 3 ? this.#gateId(pick, held) : (sent?.gateId ?? "nowhere");
   }
 
   #commandId(pick: number, held: SessionRecord): string {

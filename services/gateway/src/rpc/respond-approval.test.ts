@@ -1,12 +1,12 @@
-import { status } from "@grpc/grpc-js";
-import { Disposition, type RespondApprovalRequest, Verdict } from "@holdfast/proto";
-import { fromServiceError, isServiceError } from "@holdfast/wire";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { RespondApprovalRequestSchema } from "@holdfast/proto";
+import { status } from "@grpc/grpc-js";
+import { Disposition, type RespondApprovalRequest, type RespondApprovalRequestSchema, Verdict } from "@holdfast/proto";
 import { describe, expect, it, vi } from "vitest";
 import { type GatewayFixture, gatewayFixture } from "../fixture/gateway.ts";
-import { changed, KEY, loseOwner, NOBODY, openGate, ownerOf, runningTurn } from "../fixture/records.ts";
-import { type RunnerHandlers, runnerPeer } from "../fixture/runner-peer.ts";
+import { changed, KEY, loseOwner, NOBODY, openGate, runningTurn } from "../fixture/records.ts";
+import { refusalOf } from "../fixture/refused.ts";
+import { putLease, type RunnerHandlers, runnerPeer } from "../fixture/runner-peer.ts";
+import { ADMISSION_WAIT_MS } from "./wait.ts";
 
 type Ask = MessageInitShape<typeof RespondApprovalRequestSchema>;
 const ALLOW: Ask["decision"] = { case: "verdict", value: Verdict.ALLOW };
@@ -38,15 +38,6 @@ async function stored({ store }: Pick<GatewayFixture, "store">) {
   const read = await store.records.get(KEY);
   if (read.kind !== "found") throw new Error(`the record is ${read.kind}`);
   return read;
-}
-
-async function refusalOf(call: Promise<unknown>) {
-  const error = await call.then(
-    () => null,
-    (failure: unknown) => failure,
-  );
-  if (!isServiceError(error)) throw new Error("it was not refused");
-  return { code: error.code, ...fromServiceError(error) };
 }
 
 describe("an answer to a session without an owner", () => {
@@ -101,7 +92,12 @@ describe("a refused answer", () => {
   const rows: [string, Ask, number, string][] = [
     ["a gate nobody has opened", { gateId: "gate_unknown" }, status.FAILED_PRECONDITION, "GATE_UNKNOWN"],
     ["another digest", { digest: "e".repeat(64) }, status.FAILED_PRECONDITION, "DIGEST_MISMATCH"],
-    ["an option that is not offered", { decision: { case: "optionId", value: "nope" } }, status.INVALID_ARGUMENT, "OPTION_NOT_OFFERED"],
+    [
+      "an option that is not offered",
+      { decision: { case: "optionId", value: "nope" } },
+      status.INVALID_ARGUMENT,
+      "OPTION_NOT_OFFERED",
+    ],
     ["no decision", { decision: { case: undefined } }, status.INVALID_ARGUMENT, "FIELD_INVALID"],
     ["a session of nobody", { sessionId: "s-2" }, status.NOT_FOUND, "SESSION_UNKNOWN"],
     ["a key too long", { idempotencyKey: "k".repeat(257) }, status.INVALID_ARGUMENT, "FIELD_INVALID"],
@@ -173,29 +169,35 @@ describe("an answer to a session with a living owner", () => {
 
   it("is told within the bound when the owner is slow, and its delivery goes on", async () => {
     const admitted = Promise.withResolvers<void>();
-    const { answer, telemetry } = await parkedWarm({
+    const { answer, peer, clock, telemetry } = await parkedWarm({
       respondApproval: async () => {
         await admitted.promise;
         return { ok: { response: { disposition: Disposition.SENDING } } };
       },
     });
-    expect(await answer()).toMatchObject({ duplicate: false, disposition: Disposition.QUEUED });
+    const told = answer();
+    await vi.waitFor(() => expect(peer.calls).toContain("respondApproval"));
+    await clock.advance(ADMISSION_WAIT_MS);
+    expect(await told).toMatchObject({ duplicate: false, disposition: Disposition.QUEUED });
     admitted.resolve();
     await vi.waitFor(async () => expect(await telemetry.value("deliveries", { result: "accepted" })).toBe(1));
   });
 
   it("sent twice while it is on its way is delivered once", async () => {
     const admitted = Promise.withResolvers<void>();
-    const { answer, peer } = await parkedWarm({
+    const { answer, peer, lines } = await parkedWarm({
       respondApproval: async () => {
         await admitted.promise;
         return { ok: { response: { disposition: Disposition.SENDING } } };
       },
     });
-    const first = await answer();
+    const first = answer();
+    await vi.waitFor(() => expect(peer.calls).toContain("respondApproval"));
     const second = answer();
+    await vi.waitFor(() => expect(lines.join("")).toContain("answer.duplicate"));
     admitted.resolve();
-    expect(await second).toMatchObject({ duplicate: true, commandId: first.commandId, disposition: Disposition.SENDING });
+    const { commandId } = await first;
+    expect(await second).toMatchObject({ duplicate: true, commandId, disposition: Disposition.SENDING });
     expect(peer.calls.filter((name) => name === "respondApproval")).toHaveLength(1);
   });
 
@@ -217,7 +219,7 @@ describe("an answer to a session with a living owner", () => {
   });
 
   it("looks for the owner again when the session has moved", async () => {
-    const { answer, peer, ledger, store, telemetry, lines } = await parkedWarm({
+    const { answer, peer, ledger, store, telemetry } = await parkedWarm({
       respondApproval: async () => {
         // What the runner says when it has let go of the session: here it happens between commit and delivery.
         if (peer.calls.filter((name) => name === "respondApproval").length === 1) {
@@ -230,7 +232,7 @@ describe("an answer to a session with a living owner", () => {
         return { ok: { response: { disposition: Disposition.STORED } } };
       },
     });
-    const r = await answer(); await new Promise(f=>setTimeout(f,600)); console.log(r.disposition, lines.join(""), peer.calls, peer.failures);
+    expect(await answer()).toMatchObject({ disposition: Disposition.STORED });
     expect(await telemetry.value("ownerLookups", { result: "stale" })).toBe(1);
   });
 
@@ -252,14 +254,11 @@ describe("an answer to a session with a living owner", () => {
   });
 
   it("settles what a dead owner left before it decides", async () => {
-    const { answer, store, peer, ledger, held } = await parkedWarm({});
-    expect(ownerOf(held)).toMatchObject({ incarnation: peer.owner.incarnation });
-    const lease = await store.leases.get(peer.owner.runner);
-    if (lease.kind === "found") await store.leases.swap(peer.owner.runner, lease.revision, { ...lease.lease, state: "dead" }, "op-dead");
+    const { answer, store, peer } = await parkedWarm({});
+    await putLease(store, { ...peer.owner, host: "test", state: "dead", beat: 2 });
     expect(await answer()).toMatchObject({ duplicate: false, disposition: Disposition.QUEUED });
     const { record } = await stored({ store });
     expect(record).toMatchObject({ owner: null, coldReason: "owner_dead", execution: { state: "queued" } });
-    expect(ledger).toBeDefined();
     expect(peer.calls).toEqual([]);
   });
 });

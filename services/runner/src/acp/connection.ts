@@ -2,6 +2,7 @@
 // taken to the hearing.
 //
 //   stdout ──▶ readMessages ──▶ SDK ──▶ Hearing ──▶ AgentListener
+//                     └── session/update ──▲
 //   stdin  ◀── AgentStdin  ◀── SDK ◀── request, notify
 //                     ▲────────────── OpenAsks.answer (at once, past the SDK's queue)
 //
@@ -19,7 +20,7 @@ import { readMessages } from "./stdout.ts";
 const CLIENT_NAME = "holdfast";
 
 export type ConnectionParts = {
-  readonly tree: ProcessTree;
+  readonly tree: Pick<ProcessTree, "stdin" | "stdout">;
   readonly hearing: Hearing;
   readonly room: () => Promise<void>;
   readonly newId: NewId;
@@ -44,6 +45,7 @@ export class AgentConnection {
         await room();
       },
       isAwaited: (id) => this.#stdin.takeAwaited(id),
+      onUpdate: (params) => hearing.update(params),
       onNoise: (kind) => hearing.noise.hear(kind),
       onDropped: (bytes) => hearing.dropped(bytes),
     });
@@ -77,12 +79,11 @@ export class AgentConnection {
     this.#sdk.close();
   }
 
-  /** The parsers let everything pass: what is checked, and how strictly, is the hearing's. */
   #app() {
+    // What is checked of a request, and how strictly, is the hearing's.
     const unchecked = (params: unknown) => params;
     return client({ name: CLIENT_NAME })
       .onRequest(methods.client.session.requestPermission, unchecked, (context) => this.#permissionRequest(context))
-      .onNotification(methods.client.session.update, unchecked, ({ params }) => this.#hearing.update(params))
       .onNotification("*", ({ method }) => {
         if (method !== methods.protocol.cancelRequest) this.#hearing.noise.hear("unknown_notification");
       });

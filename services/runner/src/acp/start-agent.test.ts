@@ -50,8 +50,8 @@ describe("A start", { timeout: START_TEST_MS }, () => {
   });
 
   it("of an agent that exits at once names the step, the code and what it printed, without secrets", async () => {
-    const script = `process.stderr.write("no luck with hunter2hunter2"); process.exit(3);`;
-    const outcome = await failed({ listener, args: ["-e", script], secrets: ["hunter2hunter2"] });
+    const script = `process.stderr.write("no luck with correct-horse"); process.exit(3);`;
+    const outcome = await failed({ listener, args: ["-e", script], secrets: ["correct-horse"] });
     expect(outcome.message).toBe("initialize: the agent exited with code 3");
     expect(outcome.stderr).toBe("no luck with [redacted]");
   });

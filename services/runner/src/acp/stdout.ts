@@ -3,11 +3,13 @@
 // O1  Pulled: bytes are read only when the next message is wanted, and one is wanted only when the session has room.
 // O2  One message in one turn of the event loop: whatever the SDK does with it, in however many steps, is done before it
 //     sees the next one. So what the agent said is told in the order in which it was said, and no agent starves the others.
-// O3  A response is a message only if its request is open: the SDK would complain of others on the runner's own stderr.
+// O3  Session updates do not go through the SDK: it leaves out those it does not know, complains of them on the runner's own
+//     stderr, and strips what it does not know of the others. They are told here, in their turn.
+// O4  A response is a message only if its request is open: the SDK would complain of others on the runner's own stderr.
 
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AnyMessage } from "@agentclientprotocol/sdk";
+import { type AnyMessage, type AnyNotification, methods } from "@agentclientprotocol/sdk";
 import { readJson } from "./json.ts";
 import { type Line, LineCutter } from "./lines.ts";
 
@@ -35,6 +37,8 @@ export type MessageSource = {
   /** Resolves when the next message can be taken. */
   readonly room: () => Promise<void>;
   readonly isAwaited: (id: unknown) => boolean;
+  /** The unchecked params of session/update. */
+  readonly onUpdate: (params: unknown) => void;
   readonly onNoise: (kind: Noise) => void;
   readonly onDropped: (bytes: number) => void;
 };
@@ -45,19 +49,31 @@ export function readMessages(source: MessageSource): ReadableStream<AnyMessage> 
   return new ReadableStream<AnyMessage>(
     {
       async pull(controller) {
-        await nextTurn();
-        await source.room();
-        for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
-          const message = readMessage(next.value, source);
-          if (message === null) continue;
-          controller.enqueue(message);
-          return;
+        for (;;) {
+          await nextTurn();
+          await source.room();
+          const message = await nextMessage(lines, source);
+          if (message === null) return controller.close();
+          if (!isUpdate(message)) return controller.enqueue(message);
+          source.onUpdate(message.params);
         }
-        controller.close();
       },
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Null at the end. */
+async function nextMessage(lines: AsyncIterator<Line, void>, source: MessageSource): Promise<AnyMessage | null> {
+  for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
+    const message = readMessage(next.value, source);
+    if (message !== null) return message;
+  }
+  return null;
+}
+
+function isUpdate(message: AnyMessage): message is AnyNotification {
+  return "method" in message && message.method === methods.client.session.update && !("id" in message);
 }
 
 async function* readLines(stdout: Readable): AsyncGenerator<Line, void> {

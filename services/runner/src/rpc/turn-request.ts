@@ -2,14 +2,14 @@
 import type { HistoryBlock } from "@holdfast/pool";
 import type { ContentBlock, RunTurnRequest } from "@holdfast/proto";
 import { sha256 } from "@holdfast/runtime";
-import { type FollowName, runTurnDigest, type Validated, validateRunTurn } from "@holdfast/wire";
+import { type FollowName, type RunTurnRules, runTurnDigest, type Validated, validateRunTurn } from "@holdfast/wire";
 import type { TurnRequest } from "../session/begin-turn.ts";
 import type { RunnerWorld } from "../world.ts";
 
 export type TurnWanted = { readonly sessionId: string; readonly follow: FollowName; readonly request: TurnRequest };
 
 export function turnRequest(world: RunnerWorld, message: RunTurnRequest): Validated<TurnWanted> {
-  const checked = validateRunTurn(message, world.rules());
+  const checked = validateRunTurn(message, rulesOf(world));
   if ("refusal" in checked) return checked;
   const { sessionId, follow, agent, config, limits, labels, requestId, onDisconnect, secrets } = checked.value;
   const request: TurnRequest = {
@@ -28,6 +28,13 @@ export function turnRequest(world: RunnerWorld, message: RunTurnRequest): Valida
   return { value: { sessionId, follow, request } };
 }
 
+function rulesOf({ clock, settings, capabilities, defaultConfig }: RunnerWorld): RunTurnRules {
+  const { turnMaxMs, idleMaxMs, approvalMaxMs } = settings;
+  const maxima = { turnLimitMs: turnMaxMs, idleTtlMs: idleMaxMs, approvalTtlMs: approvalMaxMs };
+  const limits = { defaults: defaultConfig.limits, maxima };
+  return { nowMs: clock.now(), limits, capabilities, catalogueSecretNames: null };
+}
+
 function textOf({ block }: ContentBlock): string {
   return block.case === "text" ? block.value.text : "";
 }
@@ -40,7 +47,9 @@ function markOf({ block }: ContentBlock): HistoryBlock {
       return { attachmentDigest: sha256(block.value.data) };
     case "embeddedResource":
       return { attachmentDigest: sha256(block.value.content.value ?? "") };
+    case "resourceLink":
+      return { attachmentDigest: sha256(block.value.uri) };
     default:
-      return { attachmentDigest: sha256(block.value?.uri ?? "") };
+      return { text: "" };
   }
 }

@@ -21,7 +21,7 @@ import {
 import type { ContentBlock } from "@holdfast/proto";
 import type { Route } from "@holdfast/wire";
 import type { AgentEntry } from "../catalogue/catalogue.ts";
-import { agentUnknown, agentUnnamed, notHereAnyMore } from "../refusals.ts";
+import { agentUnknown, fieldInvalid, notHereAnyMore, secretsMissing } from "../refusals.ts";
 import { takeAuthority } from "./authority.ts";
 import type { SessionHost } from "./host.ts";
 import type { CheckoutOutcome } from "./observer.ts";
@@ -58,10 +58,12 @@ export async function beginTurn(host: SessionHost, request: TurnRequest, route: 
   const attached = attachTo(host, record, request);
   if (attached !== null) return attached;
   const name = request.agent ?? record?.agent ?? null;
-  if (name === null) return refuse(agentUnnamed(host.key));
+  if (name === null) return refuse(fieldInvalid(host.key, "agent", "is required on a session's first turn"));
   const entry = host.world.catalogue.find(name);
   if (entry === null) return refuse(agentUnknown(host.key, name, host.world.catalogue.names));
   const config = effectiveConfig(host, record, request);
+  const unfit = unfitConfig(host, entry, config, request.secrets);
+  if (unfit !== null) return refuse(unfit);
   const prepared = { host, request, entry, config, by: authority.by, principal: route.principal };
   const { begun } = await host.observer.checkout(entry.name, "prompt", () => checkOut(prepared));
   return begun;
@@ -77,6 +79,18 @@ function attachTo(host: SessionHost, record: SessionRecord | null, request: Turn
 function effectiveConfig(host: SessionHost, record: SessionRecord | null, request: TurnRequest): SessionConfig {
   const defaults = host.world.defaultConfig;
   return { ...(record?.config ?? defaults), ...request.config, limits: request.limits };
+}
+
+/** What this agent cannot be started with is refused before anything is written. */
+function unfitConfig(host: SessionHost, entry: AgentEntry, config: SessionConfig, secrets: Secrets): Refusal | null {
+  if (!entry.mayWorkIn(host.key, entry.directoryOf(host.key, config.workingDirectory))) {
+    return fieldInvalid(host.key, "config.working_directory", `is below no directory that agent ${entry.name} may work in`);
+  }
+  if (config.systemPrompt !== "" && !entry.takesSystemPrompt) {
+    return fieldInvalid(host.key, "config.system_prompt", `agent ${entry.name} takes none`);
+  }
+  const missing = entry.missingSecrets(config, secrets);
+  return missing.length > 0 ? secretsMissing(host.key, missing) : null;
 }
 
 type Prepared = {

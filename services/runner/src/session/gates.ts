@@ -1,8 +1,9 @@
 // An agent asks: the whole call is in the log first, then the gate is in the record, then anyone is told (D3, P3).
-import { GATE_ARGUMENT_BYTES, type GateOption, PREVIEW_CHARACTERS } from "@holdfast/pool";
+import { GATE_ARGUMENT_BYTES, type GateOption, type GateRefusedReason, PREVIEW_CHARACTERS } from "@holdfast/pool";
 import { create } from "@bufbuild/protobuf";
-import { GateRefusedReason, GateRefusedSchema, type ToolCall } from "@holdfast/proto";
+import { GateRefusedSchema, type ToolCall } from "@holdfast/proto";
 import { sha256 } from "@holdfast/runtime";
+import { gateRefusedReasons } from "@holdfast/wire";
 import type { PermissionAsk } from "../acp/agent.ts";
 import { canonicalCall } from "../call/canonical-call.ts";
 import { mergeCall } from "../call/merge.ts";
@@ -23,8 +24,8 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
   boundary(host, live);
   const call = mergeCall(live.calls.get(ask.toolCall.id), ask.toolCall);
   live.calls.set(call.id, call);
-  const canonical = canonicalCall(host.agentName, host.directory, call);
-  if (canonical.bytes > GATE_ARGUMENT_BYTES) return refuseAsk(host, live, ask, GateRefusedReason.TOO_LARGE);
+  const canonical = canonicalCall(host.agentName, host.directory, call, ask.toolName);
+  if (canonical.bytes > GATE_ARGUMENT_BYTES || call.truncated) return refuseAsk(host, live, ask, "too_large");
   const event = { case: "toolCall" as const, value: call };
   live.unfinished.note({ event });
   host.keep(event);
@@ -62,7 +63,7 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
     case "matched":
       return applyStored(host, live, ask, decided.gateId, decided.optionId);
     case "too_many":
-      return refuseAsk(host, live, ask, GateRefusedReason.TOO_MANY);
+      return refuseAsk(host, live, ask, "too_many");
     case "not_asked":
       return cancelAsk(host, live, ask);
   }
@@ -99,8 +100,8 @@ function cancelAsk(host: SessionHost, live: Live, ask: PermissionAsk): void {
 
 /** Nobody approves what was not shown (B9): the agent gets its reject option. */
 function refuseAsk(host: SessionHost, live: Live, ask: PermissionAsk, reason: GateRefusedReason): void {
-  host.observer.gateRefused(GateRefusedReason[reason]?.toLowerCase() ?? "");
-  host.keep({ case: "gateRefused", value: create(GateRefusedSchema, { reason }) });
+  host.observer.gateRefused(reason);
+  host.keep({ case: "gateRefused", value: create(GateRefusedSchema, { reason: gateRefusedReasons.toWire(reason) }) });
   const option = rejection(ask.options);
   if (!host.world.lease.mayWrite()) return;
   live.agent.answer(ask.askId, option === null ? { kind: "cancelled" } : { kind: "selected", optionId: option.optionId });

@@ -74,6 +74,7 @@ export class SessionHost {
   trail: HistoryTrail = [];
   /** Checkouts that wait to be asked again. */
   private readonly waiting = new Set<() => void>();
+  private readonly emptying = new Set<() => void>();
   /** Outbox events known to be in the log: the next swap drops them. */
   private readonly appended = new Set<string>();
   private contentCount = 0;
@@ -268,13 +269,36 @@ export class SessionHost {
     for (const again of [...this.waiting]) again();
   }
 
+  /** Resolves when this runner has no process of the session, not even one that is being ended; or when the signal aborts. */
+  emptied(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.emptying.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.emptying.add(done);
+      signal.addEventListener("abort", done, { once: true });
+      if (signal.aborted || !this.hasSlot) done();
+    });
+  }
+
+  /** The teardown is over. */
+  tellEmptied(): void {
+    for (const done of [...this.emptying]) done();
+  }
+
+  get hasSlot(): boolean {
+    return this.world.pool.state.slots.has(this.slot);
+  }
+
   get hasWaiting(): boolean {
     return this.waiting.size > 0;
   }
 
   /** Whether anything of the session is still here. */
   get isEmpty(): boolean {
-    return this.epoch === null && this.instance === null && !this.hasWaiting && this.feed.readerCount === 0;
+    return this.epoch === null && this.instance === null && !this.hasSlot && !this.hasWaiting && this.feed.readerCount === 0;
   }
 }
 

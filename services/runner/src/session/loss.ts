@@ -40,6 +40,7 @@ async function closed(host: SessionHost, instance: string, reason: EvictionReaso
   if (host.epoch !== null) await recordLoss(host, reason, host.failure);
   host.failure = null;
   host.world.pool.step({ kind: "closed", key: host.slot, instance });
+  host.tellEmptied();
   host.world.forgetIfEmpty(host);
 }
 

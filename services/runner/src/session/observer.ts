@@ -104,7 +104,7 @@ export class SessionObserver {
       this.tools.set(id, span);
     }
     if (status !== ToolCallStatus.COMPLETED && status !== ToolCallStatus.FAILED) return;
-    span?.set({ status: ToolCallStatus[status]?.toLowerCase() ?? "" });
+    span?.set({ status: status === ToolCallStatus.COMPLETED ? "completed" : "failed" });
     span?.end();
     this.tools.delete(id);
   }

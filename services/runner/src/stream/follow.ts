@@ -21,14 +21,16 @@ export type FollowWanted = {
 
 /** Readers register with this call; nothing published after it is missed. */
 export function followTurn(host: SessionHost, wanted: FollowWanted): AsyncIterable<TurnEvent> {
-  const feed = host.feed.follow(wanted.afterSeq, wanted.signal);
-  return showTurn(host, wanted, feed[Symbol.asyncIterator]());
+  const over = new AbortController();
+  const feed = host.feed.follow(wanted.afterSeq, AbortSignal.any([wanted.signal, over.signal]));
+  return showTurn(host, wanted, feed[Symbol.asyncIterator](), over);
 }
 
 async function* showTurn(
   host: SessionHost,
   { turnId, untilParked, signal }: FollowWanted,
   feed: AsyncIterator<TurnEvent>,
+  over: AbortController,
 ): AsyncGenerator<TurnEvent> {
   const { clock } = host.world;
   const parkedGates = () => (untilParked ? openGates(host, turnId) : []);
@@ -57,7 +59,8 @@ async function* showTurn(
       if (event.event.case === "ended") return;
     }
   } finally {
-    await feed.return?.();
+    // The reader may be waiting for an event: it is woken by the signal, and gone.
+    over.abort();
   }
 }
 

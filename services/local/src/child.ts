@@ -1,0 +1,102 @@
+// One service as a child process: its log goes to a file (or to our stdout, when HOLDFAST_LOG asks for it), and it tells by
+// Node's channel when it is ready.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isChildNews } from "@holdfast/runtime";
+
+export type ChildWanted = {
+  readonly name: string;
+  /** The folder under services/. */
+  readonly service: string;
+  readonly data: string;
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** How long a service may take until it is ready. */
+export const READY_BOUND_MS = 60_000;
+/** After SIGTERM; a runner's grace and teardowns are within it. */
+export const END_BOUND_MS = 15_000;
+/** Turns that run when the launcher is told to end: people at a terminal do not wait a minute. */
+const LOCAL_DRAIN_GRACE = "500ms";
+const LAST_WORDS_BYTES = 4_000;
+
+/** The service did not come up. The message holds the end of its log. */
+export class ChildFailed extends Error {
+  override readonly name = "ChildFailed";
+}
+
+export class Child {
+  private readonly name: string;
+  private readonly logFile: string;
+  private readonly process: ChildProcess;
+  private readonly exited: Promise<unknown>;
+
+  constructor({ name, service, data, env }: ChildWanted) {
+    this.name = name;
+    mkdirSync(join(data, "logs"), { recursive: true });
+    this.logFile = join(data, "logs", `${name}.log`);
+    const main = fileURLToPath(new URL(`../../${service}/src/main.ts`, import.meta.url));
+    const own = process.env.HOLDFAST_LOG === undefined ? openSync(this.logFile, "w") : null;
+    const out = own ?? "inherit";
+    this.process = spawn(process.execPath, [main], {
+      // A group of its own: a terminal's Ctrl-C is the launcher's to pass on.
+      detached: true,
+      stdio: ["ignore", out, out, "ipc"],
+      env: {
+        HOLDFAST_DRAIN_GRACE: LOCAL_DRAIN_GRACE,
+        ...process.env,
+        HOLDFAST_DATA_DIR: data,
+        ...env,
+      },
+    });
+    if (own !== null) closeSync(own);
+    this.exited = once(this.process, "exit");
+  }
+
+  /** Resolves to its address. */
+  async ready(): Promise<string> {
+    const news = Promise.withResolvers<string>();
+    this.process.on("message", (message) => {
+      if (isChildNews(message)) news.resolve(message.address);
+    });
+    const bound = setTimeout(() => news.reject(this.failed(`was not ready in ${READY_BOUND_MS} ms`)), READY_BOUND_MS);
+    void this.exited.then(() => news.reject(this.failed(`ended ${this.how()}`)));
+    try {
+      return await news.promise;
+    } finally {
+      clearTimeout(bound);
+    }
+  }
+
+  /** Resolves when it is gone, with how it went. */
+  async gone(): Promise<string> {
+    await this.exited;
+    return this.how();
+  }
+
+  /** SIGTERM, a bound, SIGKILL. Resolves when it is gone. */
+  async end(): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const bound = setTimeout(() => this.process.kill("SIGKILL"), END_BOUND_MS);
+    this.process.kill("SIGTERM");
+    await this.exited;
+    clearTimeout(bound);
+  }
+
+  /** The end of its log. */
+  lastWords(): string {
+    return process.env.HOLDFAST_LOG === undefined ? readFileSync(this.logFile, "utf8").slice(-LAST_WORDS_BYTES) : "";
+  }
+
+  private how(): string {
+    const { exitCode, signalCode } = this.process;
+    return signalCode === null ? `with code ${exitCode}` : `by ${signalCode}`;
+  }
+
+  private failed(how: string): ChildFailed {
+    return new ChildFailed(`${this.name} ${how}\n${this.lastWords()}`);
+  }
+}

@@ -1,0 +1,2 @@
+export { startLocal } from "./local.ts";
+export { type TourLine, tourLines } from "./tour.ts";

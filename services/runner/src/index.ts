@@ -1,0 +1,1 @@
+export { type Runner, type RunnerWanted, startRunner } from "./runner.ts";
