@@ -36,11 +36,11 @@ import { Watchers } from "./sessions/watchers.ts";
 import type { GatewayWorld } from "./world.ts";
 
 /** The optional parts of the contract that this version has built. */
-export const BUILT: ReadonlySet<Capability> = new Set<Capability>(["secrets"]);
+const BUILT: ReadonlySet<Capability> = new Set<Capability>(["secrets"]);
 
 /** Bounds of stopping, one after the other: calls under way, commands on their way. */
-export const CALLS_GRACE_MS = 1_500;
-export const DELIVERIES_GRACE_MS = 1_000;
+const CALLS_GRACE_MS = 1_500;
+const DELIVERIES_GRACE_MS = 1_000;
 
 export type GatewayParts = {
   readonly settings: Settings;

@@ -1,7 +1,7 @@
 // `npm run gateway`: one gateway as a process of its own.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram, systemClock, tellParent } from "@holdfast/runtime";
+import { describeSettings, runProgram, systemClock, tellParent } from "@holdfast/runtime";
 import { openSqliteStore } from "@holdfast/store";
 import { startGateway } from "./gateway.ts";
 
@@ -12,6 +12,7 @@ await runProgram({
   name: "gateway",
   service: "gateway",
   async start({ settings, log, telemetry, life }) {
+    log.info("settings", { detail: describeSettings(settings) });
     const openStore = async () => {
       await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
       return openSqliteStore({ file: join(settings.dataDir, "holdfast.db") });

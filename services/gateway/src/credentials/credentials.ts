@@ -26,7 +26,7 @@ export interface Credentials {
 }
 
 /** How often the file is looked at where the system does not tell of changes (a mounted secret, a network disk). */
-export const TOKENS_POLL_MS = 2_000;
+const TOKENS_POLL_MS = 2_000;
 
 const BEARER = /^bearer +([^\s]+) *$/i;
 const LOCAL: Caller = { project: "default", principal: "local", roles: new Set(["admin"]) };

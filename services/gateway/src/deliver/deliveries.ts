@@ -66,7 +66,7 @@ export class Deliveries {
 }
 
 /** One delivery: its attempt, and one more when the session turns out to have moved. Never rejects. */
-export async function deliverCommand(world: GatewayWorld, command: Command, counted: boolean): Promise<Delivered> {
+async function deliverCommand(world: GatewayWorld, command: Command, counted: boolean): Promise<Delivered> {
   try {
     let isCounted = counted;
     for (let tries = 1; ; tries++) {

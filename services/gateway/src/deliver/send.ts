@@ -13,7 +13,7 @@ import type { GatewayWorld } from "../world.ts";
 import type { Command } from "./deliveries.ts";
 
 /** How long the owner may take to admit a command (D8). */
-export const DELIVERY_MS = 5_000;
+const DELIVERY_MS = 5_000;
 
 export type Addressee = { readonly owner: Owner; readonly epoch: number; readonly execution: number };
 

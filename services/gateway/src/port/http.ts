@@ -5,11 +5,11 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { MAX_REQUEST_BYTES } from "@holdfast/wire";
 
 /** How long a client may take to send its headers, and its whole request. */
-export const HEADERS_MS = 10_000;
-export const REQUEST_MS = 60_000;
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
 /** How often that is looked at. */
 const CHECK_MS = 1_000;
-export const HEADER_BYTES = 32 * 1024;
+const HEADER_BYTES = 32 * 1024;
 /** The longest time a caller of an rpc may ask for over Connect. */
 const CALL_MAX_MS = 24 * 60 * 60 * 1_000;
 

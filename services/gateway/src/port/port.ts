@@ -25,9 +25,9 @@ import { onProtocol } from "./first-bytes.ts";
 import { type HttpTimes, httpServer, serveConnect } from "./http.ts";
 
 /** Connections at once; more are closed as they come. */
-export const CONNECTIONS = 4_096;
+const CONNECTIONS = 4_096;
 /** Calls at once on one HTTP/2 connection. */
-export const STREAMS_PER_CONNECTION = 1_024;
+const STREAMS_PER_CONNECTION = 1_024;
 
 export type PortOptions = {
   readonly host: string;

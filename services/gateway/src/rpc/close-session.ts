@@ -19,9 +19,9 @@ import type { GatewayWorld } from "../world.ts";
 import { type Call, keyOf, streamCut } from "./call.ts";
 
 /** How long a turn that was stopped may take to end before its process is ended under it: 10 s to settle, and a margin. */
-export const STOP_WAIT_MS = 12_000;
+const STOP_WAIT_MS = 12_000;
 /** How long the owner may take to end a process tree: the stop's bound, and 2 s for each signal. */
-export const CLOSE_MS = 20_000;
+const CLOSE_MS = 20_000;
 const READS = 2;
 
 export async function closeSession(

@@ -15,7 +15,7 @@ import type { GatewayWorld } from "../world.ts";
 import type { Call } from "./call.ts";
 
 /** Records one call looks at; a filter that few sessions pass gives a short page and a token to go on with. */
-export const LIST_SCAN_RECORDS = 5_000;
+const LIST_SCAN_RECORDS = 5_000;
 
 export async function listSessions(
   world: GatewayWorld,

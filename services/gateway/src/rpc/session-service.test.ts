@@ -99,6 +99,16 @@ it("says of what it has not built that it has not", async () => {
   expect((await fixture.client.rpc.getServerInfo({})).capabilities).not.toContain("delete-session");
 });
 
+it("tells the agents that live runners have, and its limits by name", async () => {
+  const fixture = await gatewayFixture({ HOLDFAST_APPROVAL_TTL: "7s" });
+  await runnerPeer(fixture.store, { runner: "a-0", pool: { agents: ["scripted", "claude"] } });
+  await runnerPeer(fixture.store, { runner: "b-0", pool: { agents: ["scripted"] } });
+  await runnerPeer(fixture.store, { runner: "c-0", pool: { agents: ["gone"] }, lease: { state: "dead" } });
+  const { agents, limits } = await fixture.client.rpc.getServerInfo({});
+  expect(agents).toEqual(["claude", "scripted"]);
+  expect(limits).toMatchObject({ approval_ttl_ms: "7000", watchers_per_session: "32", request_bytes: "4194304" });
+});
+
 it("names every invalid field, with the same details on both stacks", async () => {
   const fixture = await gatewayFixture();
   const web = createClient(SessionService, createConnectTransport({ baseUrl: fixture.url, httpVersion: "1.1" }));

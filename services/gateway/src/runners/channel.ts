@@ -39,7 +39,7 @@ export type ChannelWorld = {
 };
 
 /** A connection that is silent for this long is asked whether it still is one. */
-export const KEEPALIVE_MS = 30_000;
+const KEEPALIVE_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** A runner that restarts is found again within these. */
 const RECONNECT_FIRST_MS = 100;

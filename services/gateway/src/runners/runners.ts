@@ -6,7 +6,7 @@ import { DescribePoolRequestSchema, type DescribePoolResponse, RunnerService } f
 import { type ChannelWorld, type Refused, RunnerChannel, type RunnerReply, type Unreachable } from "./channel.ts";
 
 /** How long a runner may take to say who it is and how full. */
-export const DESCRIBE_MS = 1_000;
+const DESCRIBE_MS = 1_000;
 
 /** One boot of a runner at one address. */
 export type RunnerAt = { readonly runner: string; readonly incarnation: string; readonly address: string };

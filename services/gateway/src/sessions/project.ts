@@ -6,7 +6,7 @@ import type { GatewayWorld } from "../world.ts";
 import { settled } from "./current.ts";
 
 /** Records read at once when all are wanted. */
-export const SCAN_RECORDS = 200;
+const SCAN_RECORDS = 200;
 
 /** `next`: where to go on, in the store's own words; null at the end. */
 export type SessionsPage = { readonly records: readonly SessionRecord[]; readonly next: string | null };

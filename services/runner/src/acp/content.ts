@@ -5,13 +5,7 @@ import { type ContentBlock, ContentBlockSchema } from "@holdfast/proto";
 import { sha256 } from "@holdfast/runtime";
 import { fromPlainBlock } from "@holdfast/wire";
 import type { z } from "zod";
-import { contentBlockShape } from "./shapes.ts";
-
-/** Null for what is no content block. */
-export function readBlock(value: unknown): ContentBlock | null {
-  const parsed = contentBlockShape.safeParse(value);
-  return parsed.success ? toBlock(parsed.data) : null;
-}
+import type { contentBlockShape } from "./shapes.ts";
 
 /** The contract has no sound: of it stays what it was. */
 export function toBlock(block: z.output<typeof contentBlockShape>): ContentBlock {

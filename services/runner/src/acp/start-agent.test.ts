@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "@holdfast/runtime";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { STDERR_TAIL_CHARACTERS } from "./stderr-tail.ts";
 import { Recorder, Stage, scripted, smallAgent, text } from "./test-start.ts";
 
 const START_TEST_MS = 30_000;
@@ -54,6 +55,13 @@ describe("A start", { timeout: START_TEST_MS }, () => {
     const outcome = await failed({ listener, args: ["-e", script], secrets: ["correct-horse"] });
     expect(outcome.message).toBe("initialize: the agent exited with code 3");
     expect(outcome.stderr).toBe("no luck with [redacted]");
+  });
+
+  it("tells the end of what the agent printed, and no more than its limit", async () => {
+    const script = `process.stderr.write("x".repeat(20000) + "the end", () => process.exit(1));`;
+    const { stderr } = await failed({ listener, args: ["-e", script] });
+    expect(stderr).toHaveLength(STDERR_TAIL_CHARACTERS);
+    expect(stderr.endsWith("xxthe end")).toBe(true);
   });
 
   it("of an agent that is killed names the signal", async () => {

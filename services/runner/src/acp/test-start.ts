@@ -68,7 +68,7 @@ export class Recorder implements AgentListener {
   }
 }
 
-export function textOf(block: ContentBlock | undefined): string {
+function textOf(block: ContentBlock | undefined): string {
   return block?.block.case === "text" ? block.block.value.text : "";
 }
 

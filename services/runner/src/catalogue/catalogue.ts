@@ -8,7 +8,6 @@ import { AgentEntry, type EntrySurroundings } from "./entry.ts";
 import { CatalogueInvalid, parseCatalogue } from "./parse.ts";
 
 export { AgentEntry } from "./entry.ts";
-export { CatalogueInvalid } from "./parse.ts";
 
 /** Longest catalogue. */
 export const CATALOGUE_BYTES = 4 * 1024 * 1024;

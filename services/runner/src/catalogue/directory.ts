@@ -18,7 +18,7 @@ import type { AgentFile } from "../acp/agent.ts";
 import { isDoneWithin } from "../process/index.ts";
 
 /** How long a look at a directory may take: one on a dead network file system never answers. */
-export const PROBE_MS = 2_000;
+const PROBE_MS = 2_000;
 
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -26,17 +26,22 @@ export function parseCatalogue(text: string, file: string): readonly AgentShape[
   }
   const parsed = catalogueShape.safeParse(document.toJS() ?? {});
   if (parsed.success) return parsed.data.agents;
-  throw new CatalogueInvalid(parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file)));
+  const problems = parsed.error.issues.flatMap((issue) => describe(issue, document));
+  const inOrder = problems.sort((one, other) => one.offset - other.offset);
+  throw new CatalogueInvalid(inOrder.map(({ offset, words }) => `${file}:${lines.linePos(offset).line}: ${words}`));
 }
 
 type Path = readonly PropertyKey[];
 
-function describe(issue: z.core.$ZodIssue, document: Document, lines: LineCounter, file: string): readonly string[] {
-  const places = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-  const message = issue.code === "unrecognized_keys" ? "there is no such field" : wordOf(issue);
-  return places.map((path) => {
-    const line = lines.linePos(offsetOf(document, path)).line;
-    return `${file}:${line}: ${[agentNamed(document, path), fieldOf(path), message].filter((part) => part !== "").join(": ")}`;
+type Problem = { readonly offset: number; readonly words: string };
+
+function describe(issue: z.core.$ZodIssue, document: Document): readonly Problem[] {
+  const isUnknown = issue.code === "unrecognized_keys";
+  const paths = isUnknown ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+  const message = isUnknown ? "there is no such field" : wordOf(issue);
+  return paths.map((path) => {
+    const words = [agentNamed(document, path), fieldOf(path), message].filter((part) => part !== "");
+    return { offset: offsetOf(document, path), words: words.join(": ") };
   });
 }
 

@@ -1,0 +1,97 @@
+// The pair for a test: a gateway and runners as real processes over one sqlite file, in a directory of the test's own.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SessionService } from "@holdfast/proto";
+import { bearerMetadata, createRpcClient, type RpcClient } from "@holdfast/wire";
+import { Caller } from "./caller.ts";
+import { processesOf } from "./processes.ts";
+import { Service } from "./service.ts";
+
+export type StackWanted = {
+  readonly runners?: number;
+  readonly gateways?: number;
+  /** HOLDFAST_ settings for all services. */
+  readonly settings?: Readonly<Record<string, string>>;
+};
+
+export class Stack {
+  readonly directory: string;
+  readonly gateways: Service[] = [];
+  readonly runners: Service[] = [];
+  private readonly settings: Readonly<Record<string, string>>;
+  private readonly clients: RpcClient<typeof SessionService>[] = [];
+
+  private constructor(settings: Readonly<Record<string, string>>) {
+    this.directory = mkdtempSync(join(tmpdir(), "holdfast-e2e-"));
+    this.settings = settings;
+  }
+
+  static async start({ runners = 1, gateways = 1, settings = {} }: StackWanted = {}): Promise<Stack> {
+    const stack = new Stack(settings);
+    try {
+      for (let index = 1; index <= gateways; index += 1) await stack.addGateway(`gateway-${index}`);
+      await Promise.all(Array.from({ length: runners }, (_, index) => stack.addRunner(`runner-${index + 1}`)));
+      return stack;
+    } catch (error) {
+      await stack.close();
+      throw error;
+    }
+  }
+
+  async addGateway(name: string): Promise<Service> {
+    const env = { HOLDFAST_DATA_DIR: this.directory, HOLDFAST_PORT: "0", ...this.settings };
+    const gateway = await Service.start({ service: "gateway", name, env });
+    this.gateways.push(gateway);
+    return gateway;
+  }
+
+  async addRunner(name: string): Promise<Service> {
+    const env = { HOLDFAST_DATA_DIR: this.directory, HOLDFAST_RUNNER_NAME: name, HOLDFAST_DRAIN_GRACE: "0", ...this.settings };
+    const runner = await Service.start({ service: "runner", name, env });
+    this.runners.push(runner);
+    return runner;
+  }
+
+  get gateway(): Service {
+    const [gateway] = this.gateways;
+    if (gateway === undefined) throw new Error("this stack has no gateway");
+    return gateway;
+  }
+
+  get runner(): Service {
+    const [runner] = this.runners;
+    if (runner === undefined) throw new Error("this stack has no runner");
+    return runner;
+  }
+
+  /** A caller of one gateway, with a token or without. */
+  caller(options: { readonly gateway?: Service; readonly token?: string } = {}): Caller {
+    const client = createRpcClient(SessionService, { address: (options.gateway ?? this.gateway).address });
+    this.clients.push(client);
+    return new Caller(client.rpc, options.token === undefined ? undefined : bearerMetadata(options.token));
+  }
+
+  /** What the scripted agent ran for a session, one entry a command. */
+  ledger(sessionId: string, project = "default"): readonly { readonly command: string; readonly pid: number; readonly toolCallId: string }[] {
+    const name = (text: string) => Buffer.from(text).toString("base64url");
+    const file = join(this.directory, "sessions", `p_${name(project)}`, `s_${name(sessionId)}`, "work", "ledger.jsonl");
+    try {
+      return readFileSync(file, "utf8").trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
+  }
+
+  /** Agents' processes of this stack that are alive, found through /proc. */
+  agents(): readonly number[] {
+    return processesOf(this.directory);
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.clients) client.close();
+    await Promise.all([...this.gateways, ...this.runners].map((service) => service.end()));
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
