@@ -45,9 +45,18 @@ describe("a turn through the pair", () => {
     await caller.stop("stop");
     const ended = await caller.ended("stop", parked.turnId);
     expect(ended.one("ended").outcome).toBe(Outcome.CANCELLED);
-    expect(ended.of("gateClosed").map(({ gateId }) => gateId).sort()).toEqual([...parked.gateIds].sort());
+    expect(
+      ended
+        .of("gateClosed")
+        .map(({ gateId }) => gateId)
+        .sort(),
+    ).toEqual([...parked.gateIds].sort());
     expect(stack.ledger("stop")).toEqual([]);
-    await eventually("idle", () => caller.session("stop"), ({ state }) => state === SessionState.IDLE);
+    await eventually(
+      "idle",
+      () => caller.session("stop"),
+      ({ state }) => state === SessionState.IDLE,
+    );
     expect((await caller.turn("stop", "pid")).text).toContain(`${pid}`);
   });
 });

@@ -1,15 +1,14 @@
 // The agent catalogue a runner is given in these tests: the Claude agent, talking to the scripted model.
 //
-// - The agent looks for its configuration in `$HOME/.claude`; the runner gives every agent a HOME of its own, so the
-//   settings file is named relative to that.
-// - `permissions.defaultMode` must be said: out of the box a classifier decides in a human's place.
+// - The asking mode is said twice: out of the box a classifier decides in a human's place. `settings.json` holds it from
+//   the agent's first moment on, and `mode` fails the start if the agent does not offer it.
+// - The agent looks for its configuration in `$HOME/.claude`; the runner gives every session a HOME of its own, and a
+//   file's path is relative to that.
 // - The three DISABLE names and the suggestion switch stop calls that no test asked for. Nothing here leaves loopback.
 
 /** Paths and addresses of one test run. */
 export interface ClaudeSetting {
-  /** Absolute path of the Node that starts the agent, 22 or later. */
-  readonly node: string;
-  /** Absolute path of the agent's script. */
+  /** Absolute path of the agent's script. It is started by the Node that runs the runner; it needs 22 or later. */
   readonly entry: string;
   /** The scripted model's URL. */
   readonly modelUrl: string;
@@ -17,11 +16,15 @@ export interface ClaudeSetting {
   readonly apiKeyFile: string;
 }
 
+/** The mode in which the agent asks before it runs anything that is not read-only. */
+const ASKING_MODE = "default";
+
 /** The text of a catalogue file with the one agent `claude`. It is written as JSON, which is YAML too. */
 export function claudeCatalogue(setting: ClaudeSetting): string {
   const claude = {
     name: "claude",
-    command: setting.node,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder of the catalogue
+    command: "${node}",
     args: [setting.entry],
     env: {
       ANTHROPIC_BASE_URL: setting.modelUrl,
@@ -30,8 +33,10 @@ export function claudeCatalogue(setting: ClaudeSetting): string {
       DISABLE_TELEMETRY: "1",
       DISABLE_AUTOUPDATER: "1",
     },
-    files: [{ path: ".claude/settings.json", content: JSON.stringify({ permissions: { defaultMode: "default" } }) }],
+    files: [{ path: ".claude/settings.json", content: JSON.stringify({ permissions: { defaultMode: ASKING_MODE } }) }],
+    mode: ASKING_MODE,
     load: true,
+    system_prompt: "append",
     secrets: { ANTHROPIC_API_KEY: setting.apiKeyFile },
   };
   return `${JSON.stringify({ agents: [claude] }, null, 2)}\n`;

@@ -27,6 +27,16 @@ export interface MessagesRequest {
   readonly tools?: readonly { readonly name?: string }[];
 }
 
+/** A message's content as parts. */
+export function partsOf(message: Message): readonly ContentPart[] {
+  return typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
+}
+
+/** Every text that a request shows the model, oldest first, whoever wrote it. */
+export function textsOf({ messages }: MessagesRequest): readonly string[] {
+  return messages.flatMap((message) => partsOf(message).flatMap((part) => (part.type === "text" ? [part.text] : [])));
+}
+
 /** One piece of an answer, in the order in which the agent receives them. */
 export type ReplyPart =
   | { readonly type: "text"; readonly text: string }

@@ -69,6 +69,7 @@ test("it keeps what was asked and said", async () => {
       model: "m",
       streamed: true,
       reading: { prompt: "say: kept", rounds: 0, outcomes: [] },
+      texts: ["say: kept"],
       reply: [{ type: "text", text: "kept" }],
     },
   ]);

@@ -9,7 +9,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type MessagesRequest, messageBody, messageEvents, type ReplyPart } from "./messages.ts";
+import { type MessagesRequest, messageBody, messageEvents, type ReplyPart, textsOf } from "./messages.ts";
 import { type Reading, readRequest, scriptedReply } from "./model-script.ts";
 
 /** Above this a request is refused with 413; an agent's request is some 200 KiB, most of it tool descriptions. */
@@ -24,6 +24,8 @@ export interface Exchange {
   readonly streamed: boolean;
   /** How the script understood the request; an empty prompt is a call of the agent's own (S2). */
   readonly reading: Reading;
+  /** Every text of the conversation in the request, oldest first: what the model is told of earlier turns. */
+  readonly texts: readonly string[];
   readonly reply: readonly ReplyPart[];
 }
 
@@ -93,7 +95,7 @@ function answer(request: MessagesRequest, response: ServerResponse, keep: (excha
   const reading = readRequest(request);
   const reply = scriptedReply(reading, () => `toolu_${randomUUID().replaceAll("-", "")}`);
   const streamed = request.stream === true;
-  keep({ model: request.model, streamed, reading, reply });
+  keep({ model: request.model, streamed, reading, texts: textsOf(request), reply });
   const id = `msg_${randomUUID().replaceAll("-", "")}`;
   if (!streamed) {
     sendJson(response, 200, messageBody(id, request.model, reply));

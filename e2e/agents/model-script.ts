@@ -13,7 +13,7 @@
 //    fixed text and is never given a tool call.
 // S3 A prompt that came before the latest one is never run again, also when the agent replays it.
 
-import type { ContentPart, Message, MessagesRequest, ReplyPart } from "./messages.ts";
+import { type ContentPart, type MessagesRequest, partsOf, type ReplyPart } from "./messages.ts";
 
 /** The tool that `bash:` calls, as the agent names it. */
 const BASH_TOOL = "Bash";
@@ -107,10 +107,6 @@ function parseScript(prompt: string): readonly (readonly Command[])[] {
     else steps.at(-1)?.push(verb === "say" ? { verb: "say", text: rest } : { verb: "bash", command: rest });
   }
   return steps;
-}
-
-function partsOf(message: Message): readonly ContentPart[] {
-  return typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
 }
 
 function userText(parts: readonly ContentPart[]): string {

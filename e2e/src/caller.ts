@@ -1,7 +1,8 @@
 // A caller of the public API, in the words of the tests: runs turns, waits for what it is told, answers.
-import { SessionService, type Session, type TurnEvent, Verdict } from "@holdfast/proto";
-import { type CallOptions, fromServiceError, type RpcMethods } from "@holdfast/wire";
+
 import type { Refusal } from "@holdfast/pool";
+import { type Session, type SessionService, type TurnEvent, Verdict } from "@holdfast/proto";
+import { type CallOptions, fromServiceError, type RpcMethods } from "@holdfast/wire";
 
 type Api = RpcMethods<typeof SessionService>;
 type RunTurnInit = Parameters<Api["runTurn"]>[0];
@@ -36,8 +37,18 @@ export class Caller {
   }
 
   /** The stream itself, for a caller that leaves early. */
-  async *stream(sessionId: string, text: string, more: RunTurnInit = {}, signal?: AbortSignal): AsyncGenerator<TurnEvent> {
-    const request = { sessionId, agent: "scripted", prompt: [{ block: { case: "text" as const, value: { text } } }], ...more };
+  async *stream(
+    sessionId: string,
+    text: string,
+    more: RunTurnInit = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<TurnEvent> {
+    const request = {
+      sessionId,
+      agent: "scripted",
+      prompt: [{ block: { case: "text" as const, value: { text } } }],
+      ...more,
+    };
     const options = signal === undefined ? this.options() : { ...this.options(), signal };
     for await (const { event } of this.api.runTurn(request, options)) if (event !== undefined) yield event;
   }
@@ -74,13 +85,18 @@ export class Caller {
   async watchUntil(sessionId: string, afterSeq: number, until: (event: TurnEvent) => boolean): Promise<TurnSeen> {
     const seen: TurnEvent[] = [];
     try {
-      for await (const { event } of this.api.watchSession({ sessionId, afterSeq: BigInt(afterSeq) }, this.options(WATCH_BOUND_MS))) {
+      for await (const { event } of this.api.watchSession(
+        { sessionId, afterSeq: BigInt(afterSeq) },
+        this.options(WATCH_BOUND_MS),
+      )) {
         if (event === undefined) continue;
         seen.push(event);
         if (until(event)) return new TurnSeen(seen);
       }
     } catch (error) {
-      throw new Error(`watch of ${sessionId} saw only ${seen.map(({ event }) => event.case).join(" ")}`, { cause: error });
+      throw new Error(`watch of ${sessionId} saw only ${seen.map(({ event }) => event.case).join(" ")}`, {
+        cause: error,
+      });
     }
     throw new Error(`the watch of ${sessionId} ended by itself`);
   }
@@ -130,7 +146,8 @@ export class TurnSeen {
 
   get gateId(): string {
     const [id, ...others] = this.gateIds;
-    if (id === undefined || others.length > 0) throw new Error(`gates: ${this.gateIds.length} among ${this.kinds.join(" ")}`);
+    if (id === undefined || others.length > 0)
+      throw new Error(`gates: ${this.gateIds.length} among ${this.kinds.join(" ")}`);
     return id;
   }
 
@@ -156,7 +173,11 @@ export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
 }
 
 /** Looks until it holds; the bound guards against hanging. For what no event tells. */
-export async function eventually<T>(what: string, look: () => T | Promise<T>, holds: (value: T) => boolean = Boolean): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  holds: (value: T) => boolean = Boolean,
+): Promise<T> {
   const endsAt = Date.now() + CALL_BOUND_MS;
   for (;;) {
     const value = await look();

@@ -83,8 +83,13 @@ export class Service {
     child.on("message", (news) => {
       if (isChildNews(news)) ready.resolve(news.address);
     });
-    child.on("exit", (code, signal) => ready.reject(new Error(`${this.name} ended ${code ?? signal}\n${this.printed}`)));
-    const bound = setTimeout(() => ready.reject(new Error(`${this.name} was not ready\n${this.printed}`)), READY_BOUND_MS);
+    child.on("exit", (code, signal) =>
+      ready.reject(new Error(`${this.name} ended ${code ?? signal}\n${this.printed}`)),
+    );
+    const bound = setTimeout(
+      () => ready.reject(new Error(`${this.name} was not ready\n${this.printed}`)),
+      READY_BOUND_MS,
+    );
     try {
       this.address = await ready.promise;
     } finally {

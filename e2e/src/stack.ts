@@ -1,10 +1,11 @@
 // The pair for a test: a gateway and runners as real processes over one sqlite file, in a directory of the test's own.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SessionService } from "@holdfast/proto";
+import { type DescribePoolResponse, RunnerService, SessionService } from "@holdfast/proto";
 import { bearerMetadata, createRpcClient, type RpcClient } from "@holdfast/wire";
-import { Caller } from "./caller.ts";
+import { CALL_BOUND_MS, Caller } from "./caller.ts";
+import { type CatalogueAgent, catalogueText } from "./catalogue.ts";
 import { processesOf } from "./processes.ts";
 import { Service } from "./service.ts";
 
@@ -13,6 +14,8 @@ export type StackWanted = {
   readonly gateways?: number;
   /** HOLDFAST_ settings for all services. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** The runners' catalogue; without it they have the scripted agent alone. */
+  readonly agents?: readonly CatalogueAgent[];
 };
 
 export class Stack {
@@ -22,13 +25,15 @@ export class Stack {
   private readonly settings: Readonly<Record<string, string>>;
   private readonly clients: RpcClient<typeof SessionService>[] = [];
 
-  private constructor(settings: Readonly<Record<string, string>>) {
+  private constructor(settings: Readonly<Record<string, string>>, agents: readonly CatalogueAgent[]) {
     this.directory = mkdtempSync(join(tmpdir(), "holdfast-e2e-"));
-    this.settings = settings;
+    const file = join(this.directory, "agents.yaml");
+    if (agents.length > 0) writeFileSync(file, catalogueText(agents));
+    this.settings = { ...(agents.length > 0 ? { HOLDFAST_AGENTS_FILE: file } : {}), ...settings };
   }
 
-  static async start({ runners = 1, gateways = 1, settings = {} }: StackWanted = {}): Promise<Stack> {
-    const stack = new Stack(settings);
+  static async start({ runners = 1, gateways = 1, settings = {}, agents = [] }: StackWanted = {}): Promise<Stack> {
+    const stack = new Stack(settings, agents);
     try {
       for (let index = 1; index <= gateways; index += 1) await stack.addGateway(`gateway-${index}`);
       await Promise.all(Array.from({ length: runners }, (_, index) => stack.addRunner(`runner-${index + 1}`)));
@@ -47,7 +52,12 @@ export class Stack {
   }
 
   async addRunner(name: string): Promise<Service> {
-    const env = { HOLDFAST_DATA_DIR: this.directory, HOLDFAST_RUNNER_NAME: name, HOLDFAST_DRAIN_GRACE: "0", ...this.settings };
+    const env = {
+      HOLDFAST_DATA_DIR: this.directory,
+      HOLDFAST_RUNNER_NAME: name,
+      HOLDFAST_DRAIN_GRACE: "0",
+      ...this.settings,
+    };
     const runner = await Service.start({ service: "runner", name, env });
     this.runners.push(runner);
     return runner;
@@ -72,21 +82,53 @@ export class Stack {
     return new Caller(client.rpc, options.token === undefined ? undefined : bearerMetadata(options.token));
   }
 
-  /** What the scripted agent ran for a session, one entry a command. */
-  ledger(sessionId: string, project = "default"): readonly { readonly command: string; readonly pid: number; readonly toolCallId: string }[] {
-    const name = (text: string) => Buffer.from(text).toString("base64url");
-    const file = join(this.directory, "sessions", `p_${name(project)}`, `s_${name(sessionId)}`, "work", "ledger.jsonl");
+  /** What a runner says of its pool. */
+  async pool(runner = this.runner): Promise<DescribePoolResponse> {
+    const client = createRpcClient(RunnerService, { address: runner.address });
     try {
-      return readFileSync(file, "utf8").trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
+      return await client.rpc.describePool({}, { deadlineMs: Date.now() + CALL_BOUND_MS });
+    } finally {
+      client.close();
+    }
+  }
+
+  /** What the scripted agent ran for a session, one entry a command. */
+  ledger(
+    sessionId: string,
+    project = "default",
+  ): readonly { readonly command: string; readonly pid: number; readonly toolCallId: string }[] {
+    const file = join(this.workOf(sessionId, project), "ledger.jsonl");
+    try {
+      return readFileSync(file, "utf8")
+        .trim()
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
       throw error;
     }
   }
 
+  /** The directory where a session's agent works, unless the session names another. */
+  workOf(sessionId: string, project = "default"): string {
+    return join(this.directoryOf(sessionId, project), "work");
+  }
+
+  /** What a session has on its runner's host. */
+  directoryOf(sessionId: string, project = "default"): string {
+    const name = (text: string) => Buffer.from(text).toString("base64url");
+    return join(this.directory, "sessions", `p_${name(project)}`, `s_${name(sessionId)}`);
+  }
+
   /** Agents' processes of this stack that are alive, found through /proc. */
   agents(): readonly number[] {
-    return processesOf(this.directory);
+    return processesOf(join(this.directory, "sessions"));
+  }
+
+  /** The same, of one session. */
+  agentsOf(sessionId: string, project = "default"): readonly number[] {
+    return processesOf(this.directoryOf(sessionId, project));
   }
 
   async close(): Promise<void> {

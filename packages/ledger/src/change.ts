@@ -7,8 +7,8 @@ import {
   type DecisionOf,
   decide,
   isWritten,
-  OUTBOX_EVENTS,
   type Operation,
+  OUTBOX_EVENTS,
   type RecordCommand,
   type RecordFound,
   type RecordStore,
@@ -60,7 +60,7 @@ export async function changeRecord<C extends RecordCommand>(
   let decided: DecisionOf<C> | null = null;
   while (patience.left()) {
     if (!known) {
-      const read = await readRecord(world.records, key);
+      const read = await readPatiently(world, key, patience);
       if (read.kind === "unreadable") return refuse(null, read.refusal);
       held = read.held;
       known = true;
@@ -86,7 +86,11 @@ export async function changeRecord<C extends RecordCommand>(
     }
     const outcome = await swapUntilDefinite(world, key, held?.revision ?? 0, decision.record, operation.id, patience);
     if (outcome.kind === "swapped") {
-      return { kind: "written", held: { revision: outcome.revision, record: decision.record }, result: decision.result };
+      return {
+        kind: "written",
+        held: { revision: outcome.revision, record: decision.record },
+        result: decision.result,
+      };
     }
     if (outcome.kind === "too_large") return refuse(held, recordTooLarge(key, outcome.bytes));
     if (outcome.kind === "unknown") return refuse(held, storeUnavailable(key, outcome.why));
@@ -94,6 +98,24 @@ export async function changeRecord<C extends RecordCommand>(
     await patience.afterConflict();
   }
   return refuse(held, storeUnavailable(key, `no swap succeeded in ${SWAP_ATTEMPTS} attempts`));
+}
+
+/** A store that cannot be read for a moment is asked again; in the end it is a refusal like any other. */
+async function readPatiently(world: LedgerWorld, key: SessionKey, patience: Patience): Promise<ReadOutcome> {
+  for (;;) {
+    try {
+      return await readRecord(world.records, key);
+    } catch (error) {
+      if (!isStoreUnavailable(error)) throw error;
+      if (!patience.left()) return { kind: "unreadable", refusal: storeUnavailable(key, error.message) };
+      await patience.afterUnknown();
+    }
+  }
+}
+
+/** What every store throws when it cannot be asked. */
+export function isStoreUnavailable(error: unknown): error is Error {
+  return error instanceof Error && error.name === "StoreUnavailable";
 }
 
 async function swapUntilDefinite(

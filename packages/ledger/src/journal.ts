@@ -73,7 +73,12 @@ export class Journal {
     while (rest.length > 0) {
       const batch = this.nextBatch(rest);
       const outcome = await definite(this.world, this.key, () =>
-        this.world.log.append(this.key, this.epoch, this.end, batch.map(({ entry }) => entry)),
+        this.world.log.append(
+          this.key,
+          this.epoch,
+          this.end,
+          batch.map(({ entry }) => entry),
+        ),
       );
       if (outcome.kind === "fenced") throw new Fenced(this.key, outcome.epoch);
       if (outcome.kind === "conflict") {

@@ -25,7 +25,8 @@ export function logSources(log: EventLog, key: SessionKey): OutboxSources {
       const calls = new UnfinishedCalls();
       const turn = record.turn;
       if (turn === null) return [];
-      for await (const event of eventsAfter(log, key, turn.afterSeq)) if (event.turnId === turn.turnId) calls.note(event);
+      for await (const event of eventsAfter(log, key, turn.afterSeq))
+        if (event.turnId === turn.turnId) calls.note(event);
       return calls.closing(record);
     },
   };

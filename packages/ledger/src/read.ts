@@ -1,5 +1,5 @@
 // Reading a session's events.
-import type { EventLog, SessionKey } from "@holdfast/pool";
+import type { EventLog, SessionKey, SessionRecord } from "@holdfast/pool";
 import type { ToolCall, TurnEvent } from "@holdfast/proto";
 import { decodeEvent } from "@holdfast/wire";
 
@@ -14,6 +14,17 @@ export async function readCall(log: EventLog, key: SessionKey, callSeq: number):
   const [event] = await readEvents(log, key, callSeq - 1, 1);
   if (event === undefined || Number(event.seq) !== callSeq) return null;
   return event.event.case === "toolCall" || event.event.case === "toolCallUpdate" ? event.event.value : null;
+}
+
+/** The whole calls of a record's gates, by gate id; a call that the log no longer has is left out. */
+export async function gateCalls(
+  log: EventLog,
+  key: SessionKey,
+  { gates }: SessionRecord,
+): Promise<ReadonlyMap<string, ToolCall>> {
+  const read = gates.map(async ({ gateId, callSeq }) => [gateId, await readCall(log, key, callSeq)] as const);
+  const found = await Promise.all(read);
+  return new Map(found.flatMap(([gateId, call]) => (call === null ? [] : [[gateId, call]])));
 }
 
 const PAGE_EVENTS = 500;

@@ -9,11 +9,7 @@ import { type OwnerView, viewOwner } from "./owner.ts";
 /** The world of one store, for gateways and runners alike. */
 export type StoreWorld = LedgerWorld & JournalWorld & { readonly leases: Store["leases"] };
 
-export function storeWorld(
-  store: Store,
-  clock: StoreWorld["clock"],
-  newOperationId: () => string,
-): StoreWorld {
+export function storeWorld(store: Store, clock: StoreWorld["clock"], newOperationId: () => string): StoreWorld {
   return { records: store.records, log: store.events, leases: store.leases, clock, newOperationId };
 }
 
@@ -25,7 +21,13 @@ export type Settled =
 export async function settleOwnerless(world: StoreWorld, key: SessionKey, held: Held): Promise<Settled> {
   const owner = await viewOwner(world.leases, held.record.owner);
   if (owner.kind !== "dead") return { kind: "settled", held, owner };
-  const changed = await changeRecord(world, key, { type: "settle_ownerless", dead: owner.owner }, { kind: "gateway" }, { held });
+  const changed = await changeRecord(
+    world,
+    key,
+    { type: "settle_ownerless", dead: owner.owner },
+    { kind: "gateway" },
+    { held },
+  );
   if (changed.kind === "written") {
     await tellOwnerless(world, key, changed.held);
     return { kind: "settled", held: changed.held, owner: { kind: "none" } };
@@ -49,7 +51,10 @@ export async function tellOwnerless(world: StoreWorld, key: SessionKey, held: He
   if (held.record.owner !== null || held.record.outbox.length === 0) return;
   try {
     const journal = await Journal.open(world, key, held.record.epoch, () => undefined);
-    const known = await world.log.holds(key, held.record.outbox.map(({ id }) => id));
+    const known = await world.log.holds(
+      key,
+      held.record.outbox.map(({ id }) => id),
+    );
     await appendOutbox(journal, held.record, logSources(world.log, key), known);
   } catch (error) {
     if (!(error instanceof Fenced)) throw error;

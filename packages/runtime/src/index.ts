@@ -2,9 +2,9 @@
 export { type Clock, systemClock, type Timer } from "./clock.ts";
 export { sameSecret, sha256 } from "./digest.ts";
 export { type IdKind, type NewId, newId, newSecret, random } from "./ids.ts";
-export { type HeldLock, LockRefused, lockOrRefuse } from "./lock.ts";
 // What happens one after the other.
 export { createLane, LANE_DEPTH, type Lane, type Passage } from "./lane.ts";
+export { type HeldLock, LockRefused, lockOrRefuse } from "./lock.ts";
 // What is told.
 export { LOG_EVENTS, type LogEvent, type LogFields } from "./log/events.ts";
 export { createLog, type Log, type LogLevel, type LogOptions } from "./log/log.ts";

@@ -31,7 +31,9 @@ describe("a lock on a name in a directory", () => {
   it("is let go when its process is killed", { timeout: 30_000 }, async () => {
     const source = `import { lockOrRefuse } from ${JSON.stringify(join(import.meta.dirname, "lock.ts"))};
       lockOrRefuse(${JSON.stringify(directory)}, "a", "it"); console.log("held"); setInterval(() => {}, 1000);`;
-    const child = spawn(process.execPath, ["--input-type=module", "-e", source], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     await once(child.stdout, "data");
     expect(() => lockOrRefuse(directory, "a", "it")).toThrow(LockRefused);
     child.kill("SIGKILL");

@@ -10,8 +10,8 @@ export * from "./enums/turn.ts";
 // Serving and calling.
 export * from "./grpc/client.ts";
 export { connectService } from "./grpc/connect.ts";
-export { rpcEdge } from "./grpc/edge.ts";
 export { earliestDeadlineMs } from "./grpc/deadline.ts";
+export { rpcEdge } from "./grpc/edge.ts";
 export type { Handler, Handlers, Reply, ReplyStream, RpcEdge, RpcFailure, ServedCall } from "./grpc/handlers.ts";
 export type { Health } from "./grpc/health.ts";
 export * from "./grpc/limits.ts";

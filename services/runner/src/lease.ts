@@ -70,7 +70,8 @@ export class RunnerLease {
         this.lose();
         throw new LeaseRefused(`the lease of runner ${lease.runner} belongs to another incarnation now`);
       }
-      if (this.world.clock.monotonicMs() >= endsAt) throw new LeaseRefused(`the lease store does not answer: ${outcome.why}`);
+      if (this.world.clock.monotonicMs() >= endsAt)
+        throw new LeaseRefused(`the lease store does not answer: ${outcome.why}`);
       await this.world.clock.sleep(RETRY_PAUSE_MS);
     }
   }

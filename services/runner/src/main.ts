@@ -1,9 +1,18 @@
 // The runner's process: `npm run runner`. Settings, one lock on its name, what a predecessor left ended, then the runner.
-import { readFile } from "node:fs/promises";
+
 import { mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { isLoopback, lockOrRefuse, runProgram, type Settings, type Surroundings, systemClock, tellParent } from "@holdfast/runtime";
+import {
+  isLoopback,
+  lockOrRefuse,
+  runProgram,
+  type Settings,
+  type Surroundings,
+  systemClock,
+  tellParent,
+} from "@holdfast/runtime";
 import { openSqliteStore } from "@holdfast/store";
 import { readCatalogue } from "./catalogue/catalogue.ts";
 import { endPredecessors, ownerMark } from "./process/index.ts";
@@ -25,6 +34,7 @@ async function start(surroundings: Surroundings): Promise<void> {
   const owner = ownerMark(data, name);
   const ended = await endPredecessors(owner, systemClock);
   if (ended.ended > 0) log.warn("cleanup", { runner: name, count: ended.ended }, "ended what a predecessor left");
+  if (ended.left.length > 0) throw new Error(stuck(ended.left.map(({ pid }) => pid)));
   const token = await gatewayToken(settings);
   const catalogue = await readCatalogue(settings.agentsFile, {
     dataDirectory: data,
@@ -58,4 +68,8 @@ async function gatewayToken({ gatewayTokenFile, host }: Settings): Promise<strin
   }
   if (!isLoopback(host)) throw new Error(`a runner on ${host} needs HOLDFAST_GATEWAY_TOKEN_FILE`);
   return null;
+}
+
+function stuck(pids: readonly number[]): string {
+  return `processes of a former runner of this name cannot be ended: ${pids.join(", ")}; end them, then start again`;
 }

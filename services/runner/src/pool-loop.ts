@@ -45,6 +45,7 @@ export class PoolLoop {
   private arm(): void {
     this.timer?.cancel();
     const due = nextDeadline(this.pool);
-    this.timer = due === null ? null : this.clock.timer(due - this.clock.monotonicMs(), () => this.step({ kind: "tick" }));
+    this.timer =
+      due === null ? null : this.clock.timer(due - this.clock.monotonicMs(), () => this.step({ kind: "tick" }));
   }
 }

@@ -12,9 +12,14 @@ export function agentUnknown({ sessionId }: SessionKey, name: string, names: rea
 
 export function fieldInvalid({ sessionId }: SessionKey, field: string, description: string): Refusal {
   return {
-    ...refusal("FIELD_INVALID", `session ${sessionId}: ${field} ${description}`, "correct the field and send it again", {
-      session_id: sessionId,
-    }),
+    ...refusal(
+      "FIELD_INVALID",
+      `session ${sessionId}: ${field} ${description}`,
+      "correct the field and send it again",
+      {
+        session_id: sessionId,
+      },
+    ),
     violations: [{ field, description }],
   };
 }

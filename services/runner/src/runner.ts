@@ -29,7 +29,15 @@ import { ServerCredentials } from "@grpc/grpc-js";
 import { storeWorld } from "@holdfast/ledger";
 import { isDrained, type Owner, type SessionConfig, type Store } from "@holdfast/pool";
 import { RunnerService } from "@holdfast/proto";
-import { type Clock, createLane, type Log, newId, type Settings, type Surroundings, systemClock } from "@holdfast/runtime";
+import {
+  type Clock,
+  createLane,
+  type Log,
+  newId,
+  type Settings,
+  type Surroundings,
+  systemClock,
+} from "@holdfast/runtime";
 import {
   buildGrpcServer,
   type Capabilities,
@@ -87,7 +95,12 @@ export async function startRunner(wanted: RunnerWanted): Promise<Runner> {
   const held: { world: RunnerWorld | null } = { world: null };
   const world = (): RunnerWorld => held.world ?? notYet();
   const server = serve(wanted, world, hosts);
-  const port = await listenGrpc(server.server, wanted.listen.host, wanted.listen.port, ServerCredentials.createInsecure());
+  const port = await listenGrpc(
+    server.server,
+    wanted.listen.host,
+    wanted.listen.port,
+    ServerCredentials.createInsecure(),
+  );
   const self: Owner = {
     runner: wanted.name,
     incarnation: newId("incarnation"),

@@ -1,8 +1,9 @@
 // What every part of the runner is given: identity, store, clock, pool, lane, catalogue. Nothing here is global.
-import type { Owner, SessionConfig } from "@holdfast/pool";
+
 import type { StoreWorld } from "@holdfast/ledger";
-import type { Capabilities } from "@holdfast/wire";
+import type { Owner, SessionConfig } from "@holdfast/pool";
 import type { Clock, Lane, Log, NewId, Settings, Telemetry } from "@holdfast/runtime";
+import type { Capabilities } from "@holdfast/wire";
 import type { Catalogue } from "./catalogue/catalogue.ts";
 import type { RunnerLease } from "./lease.ts";
 import type { PoolLoop } from "./pool-loop.ts";

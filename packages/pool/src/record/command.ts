@@ -201,8 +201,13 @@ export type LoseProcess = {
   readonly outcome: Outcome;
   readonly stopReason: string;
   readonly error: TurnError | null;
-  /** false when a new process takes its place at once (A18). */
+  /** false when this runner goes on to own the session, because another start waits there. */
   readonly release: boolean;
+  /**
+   * Nothing of the prompt was shown and no answer was written: a new process begins it again, once (A18). The turn stays
+   * open and the session owned, unless an answer is uncertain.
+   */
+  readonly restarts?: true;
 };
 /** First of the two swaps that evict a waiting slot (A20). */
 export type MarkCold = { readonly type: "mark_cold"; readonly reason: EvictionReason };

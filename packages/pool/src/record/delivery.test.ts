@@ -17,7 +17,7 @@ import {
   type Ledger,
   settled,
 } from "./test-record.ts";
-import { applied, parked, queued, queuedCold, sending, starting, stored, uncertain } from "./test-scenes.ts";
+import { applied, parked, queued, queuedCold, running, sending, starting, stored, uncertain } from "./test-scenes.ts";
 
 const reasonOf = (decision: Decision<unknown>) => (decision.kind === "refused" ? decision.refusal.reason : null);
 const attempt = (ledger: Ledger) => ledger.must(GATEWAY, { type: "attempt", commandId: "command-g1" });
@@ -26,7 +26,7 @@ const giveBack = (ledger: Ledger) => ledger.must(GATEWAY, { type: "return_attemp
 /** Nobody could be reached until the attempts for g1's answer were spent. */
 function spent(...gateIds: string[]): Ledger {
   const ledger = queued(...gateIds);
-  while (attempt(ledger).kind !== "spent");
+  for (let attempts = 0; attempts < DELIVERY_ATTEMPTS; attempts += 1) attempt(ledger);
   return ledger;
 }
 
@@ -291,9 +291,9 @@ describe("a process that is lost (D13)", () => {
     expect(ledger.events("ended")[0]?.tell).toMatchObject({ uncertain: ["answer-g1"] });
   });
 
-  it("and replaced at once keeps owner and turn, and is told of with its own reason (A18)", () => {
-    const ledger = applied();
-    ledger.must(ledger.owner, aLoss({ reason: "prompt_failed", release: false }));
+  it("and begun again at once keeps owner and turn, and is told of with its own reason (A18)", () => {
+    const ledger = running();
+    ledger.must(ledger.owner, aLoss({ reason: "prompt_failed", restarts: true }));
     expect(ledger.record).toMatchObject({ turn: { ending: null }, execution: { state: "running" }, process: null });
     ledger.must(ledger.owner, aReady("p2", { coldReason: "prompt_failed" }));
     expect(ledger.events("started").map(({ tell }) => tell)).toMatchObject([
@@ -302,10 +302,17 @@ describe("a process that is lost (D13)", () => {
     ]);
   });
 
-  it("is not replaced while an answer is uncertain: the turn ends", () => {
+  it("is not begun again while an answer is uncertain: the turn ends", () => {
     const ledger = sending();
-    ledger.must(ledger.owner, aLoss({ release: false }));
+    ledger.must(ledger.owner, aLoss({ restarts: true }));
     expect(ledger.record.turn?.ending?.outcome).toBe("lost");
+    expect(ledger.record.owner).toBeNull();
+  });
+
+  it("where another start waits ends the turn all the same, and keeps the session owned (E1)", () => {
+    const ledger = applied();
+    ledger.must(ledger.owner, aLoss({ release: false }));
+    expect(ledger.record).toMatchObject({ turn: { ending: { outcome: "failed" } }, owner: { runner: "runner-0" } });
   });
 
   it("reported late never demotes a turn that has ended (51)", () => {

@@ -16,7 +16,7 @@ import {
   UNCERTAIN,
   withAnswer,
 } from "./moves.ts";
-import type { Millis, SessionRecord, TurnError } from "./record.ts";
+import type { AgentSession, Millis, SessionRecord, TurnError } from "./record.ts";
 
 export type GateEnding = {
   /** Why the gates that are still pending close. */
@@ -29,6 +29,8 @@ export type EndingWanted = GateEnding & {
   readonly outcome: Outcome;
   readonly stopReason: string;
   readonly error: TurnError | null;
+  /** The agent's own session, if the prompt settled; any other ending leaves none to load (C2). */
+  readonly agentSession?: AgentSession | null;
 };
 
 /** The gates' endings when a prompt settles by itself (C9). */
@@ -64,6 +66,7 @@ export function endTurn(record: SessionRecord, now: Millis, wanted: EndingWanted
     turn: { ...turn, ending: { outcome, stopReason, at: now, error } },
     execution: { ...record.execution, state: outcome === "lost" ? "lost" : "ended", parkedAt: null },
     cancel: null,
+    agentSession: wanted.agentSession ?? null,
   };
   return tell(ended, now, turn.turnId, {
     type: "ended",
@@ -91,14 +94,14 @@ export type Loss = {
   readonly outcome: Outcome;
   readonly stopReason: string;
   readonly error: TurnError | null;
-  /** A new process takes its place at once: a turn that lost nothing goes on (A18). */
-  readonly replaced: boolean;
+  /** A new process begins the prompt again at once: a turn that lost nothing goes on (A18). */
+  readonly restarts: boolean;
 };
 
 /**
  * The process that served this session is gone (D13): an answer that was being written is uncertain and never run again, a
  * stored one was never seen and is queued again. Then, in this order: a committed Stop ends the turn; queued answers wait
- * for a new process; pending gates stay answerable, cold; a replaced process goes on; else the turn ends.
+ * for a new process; pending gates stay answerable, cold; a turn that is begun again goes on; else the turn ends.
  */
 export function loseProcess(record: SessionRecord, now: Millis, loss: Loss): SessionRecord {
   const settled = record.gates.reduce((held, gate) => {
@@ -126,7 +129,7 @@ export function loseProcess(record: SessionRecord, now: Millis, loss: Loss): Ses
     return { ...cold, execution, next: null };
   }
   const uncertain = answersWith(cold, cold.execution.turnId, "uncertain").length > 0;
-  if (loss.replaced && !uncertain)
+  if (loss.restarts && !uncertain)
     return { ...cold, execution: { ...cold.execution, state: "running", parkedAt: null } };
   const ending = uncertain
     ? { outcome: "lost" as const, stopReason: "tool_outcome_uncertain", error: loss.error }

@@ -22,9 +22,10 @@ export function claim(held: SessionRecord, owner: Owner): SessionRecord {
 }
 
 export function losingProcess(held: SessionRecord, command: LoseProcess, { now }: Moment): Decision<typeof DONE> {
-  const { reason, outcome, stopReason, error } = command;
-  const lost = loseProcess(held, now, { coldReason: reason, outcome, stopReason, error, replaced: !command.release });
-  return write(command.release ? release(lost) : lost, DONE);
+  const { reason, outcome, stopReason, error, release: leaves, restarts = false } = command;
+  const lost = loseProcess(held, now, { coldReason: reason, outcome, stopReason, error, restarts });
+  const goesOn = restarts && openTurn(lost) !== null && lost.execution?.state === "running";
+  return write(leaves && !goesOn ? release(lost) : lost, DONE);
 }
 
 /**
@@ -58,7 +59,7 @@ export function settleOwnerless(
       message: `runner ${dead.runner} died while it worked on this turn`,
       nextStep: "run the turn again; check what it may have done before it was lost",
     },
-    replaced: false,
+    restarts: false,
   });
   return write(release(lost), DONE);
 }

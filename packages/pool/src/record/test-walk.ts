@@ -166,7 +166,11 @@ export class Walk {
           agentSessionId: "a1",
         };
       case "lose":
-        return aLoss({ release: twist !== 0, reason: pick % 2 === 0 ? "agent_exited" : "drain" });
+        return aLoss({
+          release: twist !== 0,
+          ...(twist === 1 ? { restarts: true } : {}),
+          reason: pick % 2 === 0 ? "agent_exited" : "drain",
+        });
       case "evict":
         return { type: "mark_cold", reason: (["approval_ttl", "memory", "drain"] as const)[pick % 3] ?? "drain" };
       case "owner_dies":

@@ -162,12 +162,24 @@ describe("a turn has one ending (D6)", () => {
     }
   });
 
-  it("and keeps the agent's session as that of the latest turn (C2)", () => {
-    expect(idle().record.agentSession).toEqual({ id: "a1", turnId: "t1" });
-    const failed = idle();
-    failed.must(failed.owner, aPrompt("t2", { warm: true }));
-    failed.must(failed.owner, aLoss());
-    expect(failed.record.agentSession?.turnId).not.toBe("t2");
+  it("and leaves the agent's session loadable only if its prompt settled, also by a cancel (C2)", () => {
+    const again = (end: (ledger: Ledger) => void) => {
+      const ledger = idle();
+      ledger.must(ledger.owner, aPrompt("t2", { warm: true }));
+      end(ledger);
+      return ledger.record.agentSession;
+    };
+    const loadable = { id: "a1", turnId: "t2" };
+    expect(again((ledger) => ledger.must(ledger.owner, aSettlement("t2")))).toEqual(loadable);
+    const stop = (ledger: Ledger) => ledger.must(GATEWAY, aStop());
+    expect(again((ledger) => [stop(ledger), ledger.must(ledger.owner, aSettlement("t2"))])).toEqual(loadable);
+    expect(again((ledger) => [stop(ledger), ledger.must(ledger.owner, aLoss())])).toBeNull();
+    expect(again((ledger) => ledger.must(ledger.owner, aLoss()))).toBeNull();
+    expect(again((ledger) => void settled(ledger))).toBeNull();
+  });
+
+  it("and while it is open and its process is gone the agent's session can be loaded to go on (C1, C2)", () => {
+    expect(parkedCold().record.agentSession).toEqual({ id: "a1", turnId: "t1" });
   });
 });
 

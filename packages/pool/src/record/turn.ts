@@ -62,6 +62,7 @@ export function openTurnOf(held: SessionRecord | null, command: OpenTurn, moment
     },
     execution: { number, turnId: command.turnId, parent: null, state: "running", parkedAt: null },
     process: command.warm ? owned.process : null,
+    agentSession: keptSession(owned, command.turnId),
     coldReason,
     next: null,
     requests: remember(owned, command, command.turnId),
@@ -147,6 +148,11 @@ function emptyRecord(command: OpenTurn, now: number): SessionRecord {
   };
 }
 
+/** C2: the agent's own session counts only while it is that of the latest turn; the new turn goes on with it. */
+function keptSession({ agentSession, turn }: SessionRecord, turnId: string): SessionRecord["agentSession"] {
+  return agentSession === null || agentSession.turnId !== turn?.turnId ? null : { id: agentSession.id, turnId };
+}
+
 function tellStarted(record: SessionRecord, now: number): SessionRecord {
   const { turn, process } = record;
   const tier = process === null ? "new" : "warm";
@@ -165,7 +171,7 @@ export function ready(held: SessionRecord, command: Ready, { now }: Moment): Dec
     ...held,
     process,
     coldReason,
-    agentSession: agentSessionId === null ? null : { id: agentSessionId, turnId: held.agentSession?.turnId ?? "" },
+    agentSession: agentSessionId === null ? null : { id: agentSessionId, turnId },
   };
   if (openTurn(held) === null) return write(started, DONE);
   const { tier } = process;
@@ -185,16 +191,15 @@ export function settlePrompt(held: SessionRecord, command: SettlePrompt, { now }
     (record, gate) => (hasDisposition(gate, "sending") ? dispose(record, now, gate.gateId, DELIVERED) : record),
     held,
   );
-  const settled: SessionRecord = {
-    ...delivered,
-    agentSession: command.agentSessionId === null ? null : { id: command.agentSessionId, turnId: turn.turnId },
-  };
-  if (held.execution.state === "stopping")
-    return write(endTurn(settled, now, CANCELLED), { kind: "ended", outcome: "cancelled" });
+  const agentSession = command.agentSessionId === null ? null : { id: command.agentSessionId, turnId: turn.turnId };
+  const settled: SessionRecord = { ...delivered, agentSession };
+  if (held.execution.state === "stopping") {
+    return write(endTurn(settled, now, { ...CANCELLED, agentSession }), { kind: "ended", outcome: "cancelled" });
+  }
   const due = dueNotes(settled, turn.turnId);
   if (due.length > 0) return tellNotes(settled, now, due);
   const { stopReason } = command;
-  const ended = endTurn(settled, now, { ...PROMPT_OVER, outcome: "completed", stopReason, error: null });
+  const ended = endTurn(settled, now, { ...PROMPT_OVER, outcome: "completed", stopReason, error: null, agentSession });
   return write(ended, { kind: "ended", outcome: "completed" });
 }
 

@@ -3,6 +3,7 @@ import { redact } from "./redact.ts";
 
 describe("known secrets", () => {
   it("are taken out wherever they stand, the longer ones first", () => {
+    expect(redact("it ends hunter2hunter2", ["hunter2hunter2"])).toBe("it ends [redacted]");
     expect(redact("a hunter2 and hunter2-long", ["hunter2", "hunter2-long"])).toBe("a [redacted] and [redacted]");
   });
 

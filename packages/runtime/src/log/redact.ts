@@ -28,10 +28,11 @@ const LOOKS_SECRET: readonly RegExp[] = [
 /** The text with every known secret and everything that looks like one replaced by `[redacted]`. */
 export function redact(text: string, secrets: Iterable<string> = []): string {
   const known = [...new Set(secrets)].filter((secret) => secret !== "");
-  let clean = takeOutCut(text, known);
+  let clean = text;
   for (const form of known.flatMap(formsOf).sort((one, other) => other.length - one.length)) {
     clean = clean.replaceAll(form, REDACTED);
   }
+  clean = takeOutCut(clean, known);
   for (const pattern of LOOKS_SECRET) {
     clean = clean.replace(pattern, (_, before: string) => `${before}${/\w$/.test(before) ? " " : ""}${REDACTED}`);
   }

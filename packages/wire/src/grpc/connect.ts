@@ -61,7 +61,7 @@ async function* serveStream(
   edge: RpcEdge,
 ) {
   const { span, close } = await openSpan(method, context, edge);
-  const replies = run();
+  const replies = span.run(run);
   let over = false;
   const finish = async (code: status, reason: string | null) => {
     if (over) return;
@@ -77,7 +77,7 @@ async function* serveStream(
   let ending: Ending | null = null;
   try {
     for (;;) {
-      const next = await attempt(method, () => replies.next(), edge);
+      const next = await attempt(method, () => span.run(() => replies.next()), edge);
       ending = endingOf(next);
       if ("ending" in next || next.value.done === true) break;
       const message = next.value.value;

@@ -9,6 +9,8 @@ export type TraceCarrier = {
 export type RpcSpan = {
   /** Ends the span: gRPC's code, and the reason of a refusal. Called once. */
   settle(code: number, reason: string | null): void;
+  /** Runs as a part of the call: for what is asked for later, from elsewhere. */
+  run<T>(run: () => T): T;
 };
 
 export type RpcName = { readonly service: string; readonly method: string };
@@ -20,7 +22,7 @@ export interface RpcTracing {
   call(rpc: RpcName & { readonly address: string }, carrier: TraceCarrier): RpcSpan;
 }
 
-const NO_SPAN: RpcSpan = { settle: () => undefined };
+const NO_SPAN: RpcSpan = { settle: () => undefined, run: (run) => run() };
 
 /** For programs without telemetry. */
 export const NO_TRACING: RpcTracing = { serve: (_rpc, _carrier, run) => run(NO_SPAN), call: () => NO_SPAN };

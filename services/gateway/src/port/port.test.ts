@@ -178,6 +178,18 @@ describe("stopping", () => {
     await expect(late.rpc.getServerInfo({})).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 
+  it("does not wait for a connection that has said nothing yet", async () => {
+    const { bound, serve } = await barePort();
+    serve();
+    const silent = await connection(bound.port);
+    const served = await connection(bound.port);
+    served.socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    await vi.waitFor(() => expect(served.got()).toContain("200 OK"));
+    // No time passes here.
+    await bound.close(1_000);
+    await silent.closed;
+  });
+
   it("says so when another process listens on its port, and takes nothing", async () => {
     const { gateway } = await gatewayFixture();
     const taken = bindPort({ host: "127.0.0.1", port: gateway.port, clock: heldClock() });

@@ -52,12 +52,14 @@ export async function bindPort({ host, port, clock, times }: PortOptions): Promi
   http.maxConnections = CONNECTIONS;
   const serveHttp1 = http.listeners("connection");
   http.removeAllListeners("connection");
-  let waiting: Socket[] | null = [];
+  /** Connections that nobody serves yet: they came before there was anything to serve, or have not said what they speak. */
+  const unserved = new Set<Socket>();
   let serveHttp2: (socket: Socket) => void = (socket) => socket.destroy();
   let grpc: GrpcServer | null = null;
   let isServing = false;
   const sort = (socket: Socket): void =>
     onProtocol(socket, clock, (protocol) => {
+      unserved.delete(socket);
       if (protocol === "http2") serveHttp2(socket);
       else for (const serve of serveHttp1) serve.call(http, socket);
     });
@@ -66,8 +68,9 @@ export async function bindPort({ host, port, clock, times }: PortOptions): Promi
     socket.setNoDelay(true);
     // Until somebody serves it, an error of the connection is nobody's.
     socket.on("error", () => socket.destroy());
-    if (waiting === null) sort(socket);
-    else waiting.push(socket);
+    unserved.add(socket);
+    socket.once("close", () => unserved.delete(socket));
+    if (isServing) sort(socket);
   });
   await listen(http, host, port);
   return {
@@ -86,12 +89,11 @@ export async function bindPort({ host, port, clock, times }: PortOptions): Promi
       );
       isServing = true;
       grpc.health.setServing(true);
-      for (const socket of waiting ?? []) sort(socket);
-      waiting = null;
+      for (const socket of unserved) sort(socket);
     },
     async close(graceMs) {
       isServing = false;
-      for (const socket of waiting ?? []) socket.destroy();
+      for (const socket of unserved) socket.destroy();
       const bound = new AbortController();
       const timer = clock.timer(graceMs, () => bound.abort());
       const stopped = grpc === null ? null : stopGrpc(grpc, bound.signal);

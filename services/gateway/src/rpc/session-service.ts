@@ -31,9 +31,9 @@ export function sessionService(
       return "refusal" in admitted ? admitted : run(world, request, admitted);
     };
   const stream =
-    <Request>(role: Role, run: Streaming<Request>) =>
+    <Request extends object>(role: Role, run: Streaming<Request>) =>
     (request: Request, served: ServedCall): Frames =>
-      stoppable(served, stopping, (signal) => {
+      stoppable(request, served, stopping, (signal) => {
         const admitted = admit(credentials, role, served, signal);
         return "refusal" in admitted ? admitted.refusal : run(world, request, admitted);
       });
@@ -70,6 +70,7 @@ function admit(
 }
 
 async function* stoppable(
+  request: object,
   served: ServedCall,
   stopping: AbortSignal,
   begin: (signal: AbortSignal) => Frames | Refusal,
@@ -78,5 +79,6 @@ async function* stoppable(
   if ("reason" in frames) return frames;
   const refused = yield* frames;
   if (refused !== null || !stopping.aborted || served.signal.aborted) return refused;
-  return streamCut("", "this gateway stops", "call again: another gateway goes on from the last number seen");
+  const sessionId = "sessionId" in request ? String(request.sessionId) : "";
+  return streamCut(sessionId, "this gateway stops", "call again: another gateway goes on from the last number seen");
 }

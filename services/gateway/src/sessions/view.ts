@@ -1,7 +1,7 @@
 // Records as callers see them: what they show comes from the record, the log and the caller's rights.
-import { readCall } from "@holdfast/ledger";
+import { gateCalls } from "@holdfast/ledger";
 import type { SessionKey, SessionRecord } from "@holdfast/pool";
-import type { Session, ToolCall, TurnEvent } from "@holdfast/proto";
+import type { Session, TurnEvent } from "@holdfast/proto";
 import { sessionMessage, snapshotEvent } from "@holdfast/wire";
 import { isAdmin } from "../credentials/caller.ts";
 import type { Call } from "../rpc/call.ts";
@@ -16,14 +16,20 @@ export async function shortSession(world: GatewayWorld, record: SessionRecord, c
 /** The whole calls of its open gates, and the latest turn's closed ones. */
 export async function wholeSession(world: GatewayWorld, record: SessionRecord, call: Call): Promise<Session> {
   const key = keyOfRecord(record);
-  const [{ last }, calls] = await Promise.all([world.store.events.tail(key), wholeCalls(world, key, record)]);
+  const [{ last }, calls] = await Promise.all([
+    world.store.events.tail(key),
+    gateCalls(world.store.events, key, record),
+  ]);
   return sessionMessage(record, { lastSeq: last, showPid: isAdmin(call.caller), calls, closedGates: true });
 }
 
 /** The first message of a watch when no runner is there to make it: nothing is in progress then. */
 export async function snapshotOf(world: GatewayWorld, record: SessionRecord, call: Call): Promise<TurnEvent> {
   const key = keyOfRecord(record);
-  const [{ first, last }, calls] = await Promise.all([world.store.events.tail(key), wholeCalls(world, key, record)]);
+  const [{ first, last }, calls] = await Promise.all([
+    world.store.events.tail(key),
+    gateCalls(world.store.events, key, record),
+  ]);
   return snapshotEvent(record, {
     firstSeq: first,
     lastSeq: last,
@@ -33,17 +39,6 @@ export async function snapshotOf(world: GatewayWorld, record: SessionRecord, cal
     calls,
     closedGates: true,
   });
-}
-
-async function wholeCalls(
-  world: GatewayWorld,
-  key: SessionKey,
-  { gates }: SessionRecord,
-): Promise<ReadonlyMap<string, ToolCall>> {
-  const read = await Promise.all(
-    gates.map(async ({ gateId, callSeq }) => [gateId, await readCall(world.store.events, key, callSeq)] as const),
-  );
-  return new Map(read.flatMap(([gateId, call]) => (call === null ? [] : [[gateId, call]])));
 }
 
 function keyOfRecord({ project, sessionId }: SessionRecord): SessionKey {

@@ -90,7 +90,7 @@ describe("A process tree", { timeout: ENDING_TEST_MS }, () => {
   });
 
   it("ends by SIGKILL when the child ignores SIGTERM, within the bounds", async () => {
-    const tree = await start(`console.log("up"); ${DEAF}`);
+    const tree = await start(`${DEAF} console.log("up");`);
     await line(tree);
     const begunMs = systemClock.monotonicMs();
     expect((await tree.end()).left).toEqual([]);

@@ -1,7 +1,8 @@
 // DescribePool: who this runner is and how full its pool is. Also how a gateway verifies whom it talks to (E6).
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describePool as describe } from "@holdfast/pool";
 import type { DescribePoolRequest, DescribePoolResponseSchema } from "@holdfast/proto";
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Reply, ServedCall } from "@holdfast/wire";
 import { admitGateway } from "./gate-keeper.ts";
 import type { Service } from "./service.ts";

@@ -1,9 +1,9 @@
 // Only an authenticated gateway calls a runner: the token of HOLDFAST_GATEWAY_TOKEN_FILE, compared in constant time. What
 // RouteContext says is believed only from it.
 import { type Refusal, refusal } from "@holdfast/pool";
+import type { RouteContext } from "@holdfast/proto";
 import { sameSecret } from "@holdfast/runtime";
 import { bearerToken, type Route, readRoute, type ServedCall } from "@holdfast/wire";
-import type { RouteContext } from "@holdfast/proto";
 
 /** null: no token is configured; such a runner listens on loopback only. */
 export type GatewayToken = string | null;

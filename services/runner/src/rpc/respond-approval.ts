@@ -1,8 +1,8 @@
 // RespondApproval on the owner: always a command of the record (D9). The reply follows the admission.
-import type { RunnerServiceRespondApprovalRequest } from "@holdfast/proto";
-import { dispositionFields, type Reply, type ServedCall } from "@holdfast/wire";
+
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { RunnerServiceRespondApprovalResponseSchema } from "@holdfast/proto";
+import type { RunnerServiceRespondApprovalRequest, RunnerServiceRespondApprovalResponseSchema } from "@holdfast/proto";
+import { dispositionFields, type Reply, type ServedCall } from "@holdfast/wire";
 import { noCommand, requestMissing } from "../refusals.ts";
 import { continueCommand } from "../session/answers.ts";
 import { routeOf } from "./gate-keeper.ts";

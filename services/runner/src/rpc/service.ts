@@ -1,6 +1,7 @@
 // RunnerService: one file per RPC, put together.
-import type { Handlers, ServedCall } from "@holdfast/wire";
+
 import type { DrainRequest, RunnerService } from "@holdfast/proto";
+import type { Handlers, ServedCall } from "@holdfast/wire";
 import { notBuilt } from "../refusals.ts";
 import type { SessionHosts } from "../session/hosts.ts";
 import type { RunnerWorld } from "../world.ts";

@@ -17,7 +17,10 @@ export function turnRequest(world: RunnerWorld, message: RunTurnRequest): Valida
     contentDigest: runTurnDigest(message),
     agent,
     prompt: message.prompt,
-    text: message.prompt.map(textOf).filter((text) => text !== "").join("\n"),
+    text: message.prompt
+      .map(textOf)
+      .filter((text) => text !== "")
+      .join("\n"),
     marks: message.prompt.map(markOf),
     config,
     limits,

@@ -1,5 +1,6 @@
 // WatchSession on the owner: a snapshot as the lane sees it, then the events after the cursor, then live, until the session
 // leaves this runner or the watcher goes.
+import { gateCalls } from "@holdfast/ledger";
 import type { RunnerServiceWatchSessionRequest, TurnEvent } from "@holdfast/proto";
 import { type ReplyStream, type Route, type ServedCall, snapshotEvent } from "@holdfast/wire";
 import { requestMissing, watchersFull } from "../refusals.ts";
@@ -40,6 +41,7 @@ async function begin(host: SessionHost, route: Route, afterSeq: number, signal: 
   const tail = await host.world.store.log.tail(host.key);
   if (host.held === null) throw new Error(`session ${host.key.sessionId}: owned, and without a record`);
   const snapshot = snapshotEvent(host.held.record, {
+    calls: await gateCalls(host.world.store.log, host.key, host.held.record),
     firstSeq: tail.first,
     lastSeq: host.feed.lastSeq,
     inProgress: host.live?.message.peek() ?? null,

@@ -11,6 +11,7 @@ import {
   configFingerprint,
   extendTrail,
   type HistoryBlock,
+  type OpenTurn,
   PREVIEW_CHARACTERS,
   type Refusal,
   type SessionConfig,
@@ -84,7 +85,11 @@ function effectiveConfig(host: SessionHost, record: SessionRecord | null, reques
 /** What this agent cannot be started with is refused before anything is written. */
 function unfitConfig(host: SessionHost, entry: AgentEntry, config: SessionConfig, secrets: Secrets): Refusal | null {
   if (!entry.mayWorkIn(host.key, entry.directoryOf(host.key, config.workingDirectory))) {
-    return fieldInvalid(host.key, "config.working_directory", `is below no directory that agent ${entry.name} may work in`);
+    return fieldInvalid(
+      host.key,
+      "config.working_directory",
+      `is below no directory that agent ${entry.name} may work in`,
+    );
   }
   if (config.systemPrompt !== "" && !entry.takesSystemPrompt) {
     return fieldInvalid(host.key, "config.system_prompt", `agent ${entry.name} takes none`);
@@ -121,7 +126,8 @@ async function checkOut(prepared: Prepared): Promise<CheckedOut> {
   });
   if (reply.kind === "refused") return refusedBy(reply.refusal);
   if (reply.kind === "wait") return { begun: reply, seen: { kind: "waits" } };
-  if (reply.kind === "warm" && !(await applyChange(host, reply))) return { begun: { kind: "wait" }, seen: { kind: "waits" } };
+  if (reply.kind === "warm" && !(await applyChange(host, reply)))
+    return { begun: { kind: "wait" }, seen: { kind: "waits" } };
   return openAndGo(prepared, directory, reply);
 }
 
@@ -133,7 +139,7 @@ async function openAndGo(
   const { host, request, entry, config } = prepared;
   const coldReason = reply.kind === "warm" ? null : reply.reason;
   const afterSeq = host.journal?.last ?? (await host.world.store.log.tail(host.key)).last;
-  const opened = await host.change(openTurn(prepared, afterSeq, coldReason), prepared.by);
+  const opened = await openOrReturn(prepared, openTurn(prepared, afterSeq, coldReason), reply.instance);
   if (opened.kind === "refused" || opened.result.kind !== "opened") {
     host.world.pool.step({ kind: "checkout_returned", key: host.slot, instance: reply.instance });
     return opened.kind === "refused" ? refusedBy(opened.refusal) : refusedBy(notHereAnyMore(host.key));
@@ -155,9 +161,24 @@ async function openAndGo(
   return { begun, seen: { kind: "cold", reason } };
 }
 
-function openTurn({ host, request, entry, config, principal }: Prepared, afterSeq: number, poolReason: ColdReason | null) {
+/** Whatever fails before the prompt gives the checkout back (A1). */
+async function openOrReturn({ host, by }: Prepared, command: OpenTurn, instance: string) {
+  try {
+    return await host.change(command, by);
+  } catch (error) {
+    host.world.pool.step({ kind: "checkout_returned", key: host.slot, instance });
+    host.leave();
+    throw error;
+  }
+}
+
+function openTurn(
+  { host, request, entry, config, principal }: Prepared,
+  afterSeq: number,
+  poolReason: ColdReason | null,
+) {
   return {
-    type: "open_turn" as const,
+    type: "open_turn",
     project: host.key.project,
     sessionId: host.key.sessionId,
     turnId: host.world.newId("turn"),
@@ -179,7 +200,10 @@ function openTurn({ host, request, entry, config, principal }: Prepared, afterSe
 }
 
 /** Model or mode of the live process; what it refuses needs another process (A13). */
-async function applyChange(host: SessionHost, { instance, apply }: Extract<CheckoutReply, { kind: "warm" }>): Promise<boolean> {
+async function applyChange(
+  host: SessionHost,
+  { instance, apply }: Extract<CheckoutReply, { kind: "warm" }>,
+): Promise<boolean> {
   if (apply.model === null && apply.mode === null) return true;
   if (host.live !== null && (await host.live.agent.change(apply))) return true;
   host.world.pool.step({ kind: "close", key: host.slot, instance, reason: "config_changed" });

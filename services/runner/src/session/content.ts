@@ -52,13 +52,19 @@ export function boundary(host: SessionHost, live: Live): void {
   if (complete !== null) host.keep(complete);
 }
 
-async function worked(host: SessionHost, live: Live, kind: "toolCall" | "toolCallUpdate", said: ToolCall): Promise<void> {
+async function worked(
+  host: SessionHost,
+  live: Live,
+  kind: "toolCall" | "toolCallUpdate",
+  said: ToolCall,
+): Promise<void> {
   boundary(host, live);
   const merged = mergeCall(live.calls.get(said.id), said);
   live.calls.set(said.id, merged);
   const event = kind === "toolCall" ? ({ case: kind, value: merged } as const) : ({ case: kind, value: said } as const);
   live.unfinished.note({ event });
-  if (kind === "toolCall") host.trail = extendTrail(host.trail, [{ role: "assistant", content: [], toolCallIds: [said.id] }]);
+  if (kind === "toolCall")
+    host.trail = extendTrail(host.trail, [{ role: "assistant", content: [], toolCallIds: [said.id] }]);
   host.keep(event);
   host.observer.tool(merged);
   const gateId = live.written.get(said.id);
@@ -83,5 +89,8 @@ export function lineDropped(host: SessionHost, bytes: number): void {
 }
 
 function droppedEvent(bytes: number) {
-  return { case: "raw" as const, value: create(RawSchema, { json: JSON.stringify({ holdfast: "line_dropped", bytes }) }) };
+  return {
+    case: "raw" as const,
+    value: create(RawSchema, { json: JSON.stringify({ holdfast: "line_dropped", bytes }) }),
+  };
 }

@@ -1,6 +1,7 @@
 // An agent asks: the whole call is in the log first, then the gate is in the record, then anyone is told (D3, P3).
-import { GATE_ARGUMENT_BYTES, type GateOption, type GateRefusedReason, PREVIEW_CHARACTERS } from "@holdfast/pool";
+
 import { create } from "@bufbuild/protobuf";
+import { GATE_ARGUMENT_BYTES, type GateOption, type GateRefusedReason, PREVIEW_CHARACTERS } from "@holdfast/pool";
 import { GateRefusedSchema, type ToolCall } from "@holdfast/proto";
 import { sha256 } from "@holdfast/runtime";
 import { gateRefusedReasons } from "@holdfast/wire";
@@ -32,6 +33,7 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
   host.observer.tool(call);
   await host.flush();
   if (host.journal === null) return;
+  if (!host.isFlushed) return notRecorded(host, live, "STORE_UNAVAILABLE");
   const gateId = host.world.newId("gate");
   const { limits } = host.held?.record.config ?? host.world.defaultConfig;
   const changed = await host.change(
@@ -51,11 +53,7 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
     undefined,
     GATE_BUDGET_MS,
   );
-  if (changed.kind === "refused") {
-    host.failure = { message: `a gate could not be recorded: ${changed.refusal.reason}`, stderr: "" };
-    closeSlot(host, live.agent.instance, "prompt_failed");
-    return;
-  }
+  if (changed.kind === "refused") return notRecorded(host, live, changed.refusal.reason);
   const decided = changed.result;
   switch (decided.kind) {
     case "opened":
@@ -69,6 +67,12 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
   }
 }
 
+/** Nobody was told and nothing has run: the process ends (P5). */
+function notRecorded(host: SessionHost, live: Live, reason: string): void {
+  host.failure = { message: `a gate could not be recorded: ${reason}`, stderr: "" };
+  closeSlot(host, live.agent.instance, "prompt_failed");
+}
+
 function opened(host: SessionHost, live: Live, ask: PermissionAsk, gateId: string): void {
   const toolCallId = ask.toolCall.id;
   live.questions.set(gateId, { askId: ask.askId, toolCallId, options: ask.options });
@@ -77,7 +81,13 @@ function opened(host: SessionHost, live: Live, ask: PermissionAsk, gateId: strin
 }
 
 /** C6: a stored answer applies to this very call; it is `sending` already. */
-async function applyStored(host: SessionHost, live: Live, ask: PermissionAsk, gateId: string, optionId: string): Promise<void> {
+async function applyStored(
+  host: SessionHost,
+  live: Live,
+  ask: PermissionAsk,
+  gateId: string,
+  optionId: string,
+): Promise<void> {
   const written =
     host.isCurrent(live.agent.instance) &&
     host.world.lease.mayWrite() &&
@@ -104,7 +114,10 @@ function refuseAsk(host: SessionHost, live: Live, ask: PermissionAsk, reason: Ga
   host.keep({ case: "gateRefused", value: create(GateRefusedSchema, { reason: gateRefusedReasons.toWire(reason) }) });
   const option = rejection(ask.options);
   if (!host.world.lease.mayWrite()) return;
-  live.agent.answer(ask.askId, option === null ? { kind: "cancelled" } : { kind: "selected", optionId: option.optionId });
+  live.agent.answer(
+    ask.askId,
+    option === null ? { kind: "cancelled" } : { kind: "selected", optionId: option.optionId },
+  );
 }
 
 function rejection(options: readonly GateOption[]): GateOption | null {

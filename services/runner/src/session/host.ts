@@ -5,6 +5,21 @@
 // H1  `epoch` is what this runner holds by a successful swap; null: it owns nothing of this session.
 // H2  What the record says happened is appended to the log before the next input is handled (D14).
 // H3  A swap refused for its epoch or owner deposes the host: its process is ended and nothing more is written.
+
+import {
+  appendOutbox,
+  type Changed,
+  changeRecord,
+  type Draft,
+  Fenced,
+  type Held,
+  isStoreUnavailable,
+  Journal,
+  logSources,
+  type OutboxSources,
+  readEvents,
+  readRecord,
+} from "@holdfast/ledger";
 import {
   type HistoryTrail,
   type RecordCommand,
@@ -14,19 +29,6 @@ import {
   slotKey,
   type Writer,
 } from "@holdfast/pool";
-import {
-  appendOutbox,
-  type Changed,
-  changeRecord,
-  type Draft,
-  Fenced,
-  type Held,
-  Journal,
-  logSources,
-  type OutboxSources,
-  readEvents,
-  readRecord,
-} from "@holdfast/ledger";
 import type { ContentBlock, TurnEvent } from "@holdfast/proto";
 import { contentEvent } from "@holdfast/wire";
 import type { StartOutcome } from "../acp/agent.ts";
@@ -37,6 +39,9 @@ import type { Live } from "./live.ts";
 import type { Failure } from "./loss.ts";
 import { SessionObserver } from "./observer.ts";
 import type { Secrets } from "./secrets.ts";
+
+/** When the log is asked again after it gave no answer. */
+const TELL_RETRY_MS = 1_000;
 
 /** The turn that runs here. */
 export type RunningTurn = {
@@ -78,6 +83,7 @@ export class SessionHost {
   /** Outbox events known to be in the log: the next swap drops them. */
   private readonly appended = new Set<string>();
   private contentCount = 0;
+  private tellingLater = false;
   private content: Draft[] = [];
 
   constructor(world: RunnerWorld, key: SessionKey) {
@@ -159,12 +165,35 @@ export class SessionHost {
   async tell(): Promise<void> {
     const { journal, held } = this;
     if (journal === null || held === null) return;
+    await this.appending(() => appendOutbox(journal, held.record, this.sources(), this.appended));
+  }
+
+  /** A higher epoch deposes; a log that does not answer is tried again later, and nothing is lost meanwhile. */
+  private async appending(append: () => Promise<void>): Promise<boolean> {
     try {
-      await appendOutbox(journal, held.record, this.sources(), this.appended);
+      await append();
+      return true;
     } catch (error) {
-      if (!(error instanceof Fenced)) throw error;
-      this.depose("STALE_EPOCH");
+      if (error instanceof Fenced) this.depose("STALE_EPOCH");
+      else if (isStoreUnavailable(error)) this.tellLater(error);
+      else throw error;
+      return false;
     }
+  }
+
+  private tellLater(error: Error): void {
+    this.world.log.warn("store.unavailable", { reason: "event_log", detail: error.message, ...this.named });
+    if (this.tellingLater) return;
+    this.tellingLater = true;
+    const again = async () => {
+      await this.world.clock.sleep(TELL_RETRY_MS, this.world.ending);
+      this.tellingLater = false;
+      await this.inLane(async () => {
+        await this.flush();
+        await this.tell();
+      });
+    };
+    this.world.background(again());
   }
 
   /** Content of the running turn, for the log: appended with what follows it, before anything else is told. */
@@ -179,14 +208,17 @@ export class SessionHost {
   async flush(): Promise<void> {
     const drafts = this.content;
     if (this.journal === null || drafts.length === 0) return;
-    this.content = [];
     await this.tell();
-    try {
-      await this.journal.append(drafts);
-    } catch (error) {
-      if (!(error instanceof Fenced)) throw error;
-      this.depose("STALE_EPOCH");
-    }
+    const { journal } = this;
+    if (journal === null) return;
+    this.content = [];
+    if (await this.appending(() => journal.append(drafts))) return;
+    this.content = [...drafts.filter(({ id }) => !this.appended.has(id)), ...this.content];
+  }
+
+  /** Whether everything kept so far is in the log. */
+  get isFlushed(): boolean {
+    return this.content.length === 0;
   }
 
   /** Told to whoever reads now; not kept. */
@@ -298,7 +330,9 @@ export class SessionHost {
 
   /** Whether anything of the session is still here. */
   get isEmpty(): boolean {
-    return this.epoch === null && this.instance === null && !this.hasSlot && !this.hasWaiting && this.feed.readerCount === 0;
+    return (
+      this.epoch === null && this.instance === null && !this.hasSlot && !this.hasWaiting && this.feed.readerCount === 0
+    );
   }
 }
 

@@ -43,17 +43,22 @@ export class SessionHosts {
     switch (effect.kind) {
       case "start":
         // Begun by the checkout that seated it, after its turn is in the record (E1).
-        return;
+        break;
       case "end":
-        return endProcess(host, effect.instance, effect.reason);
+        endProcess(host, effect.instance, effect.reason);
+        break;
       case "cancel_gates":
-        return cancelQuestions(host, effect.instance, effect.gateIds);
+        cancelQuestions(host, effect.instance, effect.gateIds);
+        break;
       case "cancel_prompt":
-        return cancelPrompt(host, effect.instance);
+        cancelPrompt(host, effect.instance);
+        break;
       case "propose_eviction":
-        return proposeEviction(host, effect.instance, effect.reason);
+        proposeEviction(host, effect.instance, effect.reason);
+        break;
       case "ask_again":
-        return host.askAgain();
+        host.askAgain();
+        break;
     }
   }
 }

@@ -1,10 +1,10 @@
 // From the agent's process into the session's lane, in order. What the process said while its start was still on its way
 // waits for that; what an ended process said is dropped.
 import type { AgentListener } from "../acp/agent.ts";
+import { contentArrived, lineDropped } from "./content.ts";
 import { gateAsked, gateWithdrawn } from "./gates.ts";
 import type { SessionHost } from "./host.ts";
 import { agentExited } from "./loss.ts";
-import { contentArrived, lineDropped } from "./content.ts";
 import { promptSettled } from "./settle.ts";
 
 /** What a message that is not counted by its content weighs in the inbox. */

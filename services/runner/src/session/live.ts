@@ -1,7 +1,8 @@
 // One live process of a session, and what its lane knows about it. Dropped as a whole when the process goes.
+
+import { UnfinishedCalls } from "@holdfast/ledger";
 import type { GateOption } from "@holdfast/pool";
 import type { ToolCall } from "@holdfast/proto";
-import { UnfinishedCalls } from "@holdfast/ledger";
 import type { Agent } from "../acp/agent.ts";
 import { MessageInProgress } from "./message.ts";
 

@@ -31,8 +31,9 @@ export function endProcess(host: SessionHost, instance: string, reason: Eviction
     starting.abort.abort();
     gone = starting.outcome.then((outcome) => (outcome.kind === "ready" ? outcome.agent.end() : undefined));
   }
-  host.observer.evicted(reason);
-  const report = (error: unknown) => world.log.error("agent.exit", { reason: "teardown", error, instance, ...host.named });
+  if (live !== null || starting !== null) host.observer.evicted(reason);
+  const report = (error: unknown) =>
+    world.log.error("agent.exit", { reason: "teardown", error, instance, ...host.named });
   world.background(gone.catch(report).then(() => host.inLane(() => closed(host, instance, reason))));
 }
 
@@ -88,13 +89,21 @@ function endingOf(host: SessionHost, reason: EvictionReason, failure: Failure | 
   });
   switch (reason) {
     case "start_failed":
-      return failed("AGENT_START_FAILED", failure?.message ?? "the agent did not start in time", "check the agent's catalogue entry and what it printed");
+      return failed(
+        "AGENT_START_FAILED",
+        failure?.message ?? "the agent did not start in time",
+        "check the agent's catalogue entry and what it printed",
+      );
     case "agent_exited":
       return failed("AGENT_EXITED", failure?.message ?? "the agent's process ended", "run the turn again");
     case "prompt_failed":
       return failed("PROMPT_FAILED", failure?.message ?? "the agent failed the prompt", "run the turn again");
     case "turn_limit":
-      return failed("TURN_LIMIT", "the turn ran longer than its limit", "run a shorter turn, or ask for a higher turn_limit");
+      return failed(
+        "TURN_LIMIT",
+        "the turn ran longer than its limit",
+        "run a shorter turn, or ask for a higher turn_limit",
+      );
     case "drain":
     case "closed":
       return { outcome: "cancelled", stopReason: reason, error: null };

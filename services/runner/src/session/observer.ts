@@ -41,7 +41,11 @@ export class SessionObserver {
   }
 
   /** One checkout; its span ends with what came of it. */
-  checkout<T extends { readonly seen: CheckoutOutcome }>(agent: string, cause: Cause, run: () => Promise<T>): Promise<T> {
+  checkout<T extends { readonly seen: CheckoutOutcome }>(
+    agent: string,
+    cause: Cause,
+    run: () => Promise<T>,
+  ): Promise<T> {
     this.agent = agent;
     this.checkedOutAt = this.clock.monotonicMs();
     return this.telemetry.span("holdfast.session.checkout", { ...this.session, agent, cause }, async (span) => {
@@ -169,14 +173,22 @@ export class SessionObserver {
     const { kind } = disposition;
     if (kind === "queued" || kind === "stored" || kind === "sending") return;
     this.telemetry.metrics.answerSettled(kind, "warm");
-    this.log.info(kind === "uncertain" ? "uncertain" : "gate.closed", { gate: gateId, answer: answerId, disposition: kind });
+    this.log.info(kind === "uncertain" ? "uncertain" : "gate.closed", {
+      gate: gateId,
+      answer: answerId,
+      disposition: kind,
+    });
   }
 
   private beginPark({ gates, turn }: SessionRecord): void {
     if (this.park !== null) return;
     const options = this.execution === null ? {} : { parent: this.execution.traceparent };
     const pending = gates.filter(({ state }) => state.kind === "pending").length;
-    this.park = this.telemetry.start("holdfast.session.park", { ...this.session, agent: this.agent, gates: pending }, options);
+    this.park = this.telemetry.start(
+      "holdfast.session.park",
+      { ...this.session, agent: this.agent, gates: pending },
+      options,
+    );
     this.log.info("park", { turn: turn?.turnId ?? "", count: pending });
   }
 

@@ -10,6 +10,9 @@ import type { Live } from "./live.ts";
 import { closeSlot } from "./loss.ts";
 import { sendPrompt } from "./prompt.ts";
 
+/** How long the settling swap is tried. Then the process is ended and the turn fails, once that can be recorded. */
+const SETTLE_BUDGET_MS = 10_000;
+
 export async function promptSettled(host: SessionHost, result: PromptResult): Promise<void> {
   const { live, turn } = host;
   if (live === null || turn === null || !live.prompting) return;
@@ -22,12 +25,10 @@ export async function promptSettled(host: SessionHost, result: PromptResult): Pr
   }
   live.prompting = false;
   closeQuestions(host, live);
-  const changed = await host.change({
-    type: "settle_prompt",
-    turnId: turn.turnId,
-    stopReason: result.stopReason,
-    agentSessionId: live.agent.sessionId,
-  });
+  const { turnId } = turn;
+  const { stopReason } = result;
+  const settle = { type: "settle_prompt", turnId, stopReason, agentSessionId: live.agent.sessionId } as const;
+  const changed = await host.change(settle, undefined, SETTLE_BUDGET_MS);
   if (changed.kind === "refused") {
     closeSlot(host, instance, "prompt_failed");
     return;

@@ -1,8 +1,8 @@
 // A cold start: long, so it runs beside the lane and comes back into it as one input. Whatever it acquired is released when
 // it fails, is given up, or comes too late (A1).
 import type { ColdReason, SessionConfig } from "@holdfast/pool";
-import { startAgent } from "../acp/start-agent.ts";
 import type { Agent, StartOutcome } from "../acp/agent.ts";
+import { startAgent } from "../acp/start-agent.ts";
 import type { AgentEntry } from "../catalogue/catalogue.ts";
 import type { SessionHost } from "./host.ts";
 import { listen, seeTo } from "./listen.ts";

@@ -1,0 +1,137 @@
+// An ACP agent of a few lines and no dependency: it starts fast enough to be started a thousand times, and can be made to
+// fail at each step of a start. What it can do beyond that the scripted agent does better.
+//
+//   node light-agent.ts [--at STEP:DEED] [--deaf]
+//
+//   --at STEP:DEED   at STEP (spawn, initialize, session/new) it does DEED instead: hang, exit, or refuse with an error;
+//                    exit and refuse tell the values in its environment whose names begin with TELL_
+//   --deaf           neither SIGTERM nor the end of stdin ends it
+//
+// A prompt's first word says what to do: `ask` opens a gate and ends the turn when it is answered; `ask-die` exits as soon as
+// the answer is there; `die` exits at once, `say-die` says a word first; `refuse` answers the prompt with an error; `hold` does
+// nothing until it is stopped; anything else ends the turn. MCP servers over stdio are started and never spoken to.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+type Message = { readonly id?: number; readonly method?: string; readonly params?: Params; readonly result?: unknown };
+type Params = {
+  readonly mcpServers?: readonly Server[];
+  readonly prompt?: readonly { readonly text?: string }[];
+};
+type Server = {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value: string }[];
+};
+
+const EXIT_CODE = 3;
+const REFUSED_CODE = -32603;
+const SESSION = "light";
+const GATE = 1;
+const OPTIONS = [
+  { optionId: "allow-once", name: "Allow", kind: "allow_once" },
+  { optionId: "reject-once", name: "Reject", kind: "reject_once" },
+];
+
+const flags = process.argv.slice(2);
+const isDeaf = flags.includes("--deaf");
+const [step = "", deed = ""] = (flags[flags.indexOf("--at") + 1] ?? "").split(/:(?=[a-z]+$)/);
+const servers: ChildProcess[] = [];
+/** The prompt that is not answered yet. */
+let prompted: { readonly id: number; readonly dies: boolean } | null = null;
+
+if (isDeaf) {
+  process.on("SIGTERM", () => undefined);
+  setInterval(() => undefined, 1 << 30);
+}
+fail("spawn", null);
+const lines = createInterface({ input: process.stdin });
+lines.on("line", (line) => receive(JSON.parse(line)));
+lines.on("close", () => {
+  for (const server of servers) server.kill();
+  if (!isDeaf) process.exit();
+});
+
+function receive({ id, method, params }: Message): void {
+  if (method === undefined) {
+    if (prompted?.dies) exit();
+    return settle("end_turn");
+  }
+  if (fail(method, id ?? null)) return;
+  switch (method) {
+    case "initialize":
+      return send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
+    case "session/new":
+      for (const server of params?.mcpServers ?? []) startServer(server);
+      return send({ id, result: { sessionId: SESSION } });
+    case "session/prompt":
+      return prompt(id ?? 0, params?.prompt?.[0]?.text ?? "");
+    case "session/cancel":
+      return settle("cancelled");
+  }
+}
+
+function prompt(id: number, text: string): void {
+  prompted = { id, dies: text === "ask-die" };
+  switch (text) {
+    case "ask":
+    case "ask-die":
+      return ask();
+    case "say-die":
+      update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "word" } });
+      return exit();
+    case "die":
+      return exit();
+    case "refuse":
+      return send({ id, error: { code: REFUSED_CODE, message: told() } });
+    case "hold":
+      return;
+    default:
+      return settle("end_turn");
+  }
+}
+
+function ask(): void {
+  const toolCall = { toolCallId: "call", title: "work", kind: "execute", rawInput: { command: "work" } };
+  send({ id: GATE, method: "session/request_permission", params: { sessionId: SESSION, toolCall, options: OPTIONS } });
+}
+
+function settle(stopReason: string): void {
+  if (prompted !== null) send({ id: prompted.id, result: { stopReason } });
+  prompted = null;
+}
+
+/** Whether this step is the one to fail at. */
+function fail(at: string, id: number | null): boolean {
+  if (at !== step) return false;
+  if (deed === "exit") exit();
+  if (deed === "refuse") send({ id, error: { code: REFUSED_CODE, message: told() } });
+  if (at === "spawn") setInterval(() => undefined, 1 << 30);
+  return true;
+}
+
+function exit(): never {
+  process.stderr.write(`light agent: gives up\n${told()}\n`);
+  process.exit(EXIT_CODE);
+}
+
+function told(): string {
+  return Object.entries(process.env)
+    .filter(([name]) => name.startsWith("TELL_"))
+    .map(([name, value]) => `${name} is ${value}`)
+    .join("\n");
+}
+
+function startServer({ command = "", args = [], env = [] }: Server): void {
+  const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+  servers.push(spawn(command, [...args], { env: { ...process.env, ...variables }, stdio: ["pipe", "ignore", "ignore"] }));
+}
+
+function update(params: object): void {
+  send({ method: "session/update", params: { sessionId: SESSION, update: params } });
+}
+
+function send(message: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+}
