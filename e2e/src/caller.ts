@@ -1,7 +1,16 @@
 // A caller of the public API, in the words of the tests: runs turns, waits for what it is told, answers.
 
+import { inspect } from "node:util";
 import type { Refusal } from "@holdfast/pool";
-import { type Session, type SessionService, type TurnEvent, Verdict } from "@holdfast/proto";
+import {
+  type Gate,
+  GateState,
+  type Session,
+  type SessionService,
+  SessionState,
+  type TurnEvent,
+  Verdict,
+} from "@holdfast/proto";
 import { type CallOptions, fromServiceError, type RpcMethods } from "@holdfast/wire";
 
 type Api = RpcMethods<typeof SessionService>;
@@ -79,6 +88,24 @@ export class Caller {
     const { session } = await this.api.getSession({ sessionId }, this.options());
     if (session === undefined) throw new Error(`no session in the reply for ${sessionId}`);
     return session;
+  }
+
+  /** The gate on which the session has parked, other than those: waited for, since no stream tells of a second park. */
+  async parkedOn(sessionId: string, ...others: readonly string[]): Promise<string> {
+    const fresh = ({ gates }: Session) =>
+      gates.find(({ gateId, state }) => state === GateState.PENDING && !others.includes(gateId))?.gateId;
+    const parked = await eventually(
+      `${sessionId} parked on another gate`,
+      () => this.session(sessionId),
+      (session) => session.state === SessionState.PARKED && fresh(session) !== undefined,
+    );
+    return fresh(parked) ?? "";
+  }
+
+  /** The inbox's gates of one session. */
+  async inbox(sessionId: string): Promise<readonly Gate[]> {
+    const { gates } = await this.api.listApprovals({ filter: { sessionId } }, this.options());
+    return gates;
   }
 
   /** Events from a cursor until one satisfies; the snapshot is the first. Fails loudly after a bound. */
@@ -182,7 +209,7 @@ export async function eventually<T>(
   for (;;) {
     const value = await look();
     if (holds(value)) return value;
-    if (Date.now() >= endsAt) throw new Error(`never: ${what}; last seen ${JSON.stringify(value)}`);
+    if (Date.now() >= endsAt) throw new Error(`never: ${what}; last seen ${inspect(value, { depth: 4 })}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

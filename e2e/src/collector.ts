@@ -37,6 +37,11 @@ export class Collector {
     return Buffer.concat(this.received);
   }
 
+  /** Each export by itself. */
+  get exports(): readonly Buffer[] {
+    return this.received;
+  }
+
   async close(): Promise<void> {
     const closed = once(this.server, "close");
     this.server.close();

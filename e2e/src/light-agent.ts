@@ -7,11 +7,13 @@
 //                    exit and refuse tell the values in its environment whose names begin with TELL_
 //   --deaf           neither SIGTERM nor the end of stdin ends it
 //
-// A prompt's first word says what to do: `ask` opens a gate and ends the turn when it is answered; `ask-die` exits as soon as
-// the answer is there; `die` exits at once, `say-die` says a word first; `refuse` answers the prompt with an error; `hold` does
-// nothing until it is stopped; anything else ends the turn. MCP servers over stdio are started and never spoken to.
+// A prompt's text says what to do: `ask` opens a gate and ends the turn when it is answered; `ask-die` exits as soon as the
+// answer is there; `die` exits at once, `die-once` only the first time in its directory, `say-die` says a word first; `refuse`
+// answers the prompt with an error; `hold` does nothing until it is stopped; anything else ends the turn. MCP servers over
+// stdio are started and never spoken to.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 type Message = { readonly id?: number; readonly method?: string; readonly params?: Params; readonly result?: unknown };
@@ -29,10 +31,34 @@ const EXIT_CODE = 3;
 const REFUSED_CODE = -32603;
 const SESSION = "light";
 const GATE = 1;
+const NO_ID = 0;
 const OPTIONS = [
   { optionId: "allow-once", name: "Allow", kind: "allow_once" },
   { optionId: "reject-once", name: "Reject", kind: "reject_once" },
 ];
+
+const METHODS: Readonly<Record<string, (id: number, params: Params) => void>> = {
+  initialize: (id) => send({ id, result: { protocolVersion: 1, agentCapabilities: {} } }),
+  "session/new": (id, { mcpServers = [] }) => {
+    for (const server of mcpServers) startServer(server);
+    send({ id, result: { sessionId: SESSION } });
+  },
+  "session/prompt": (id, params) => prompt(id, params.prompt?.[0]?.text ?? ""),
+  "session/cancel": () => settle("cancelled"),
+};
+
+const PROMPTS: Readonly<Record<string, (id: number) => void>> = {
+  ask: () => ask(),
+  "ask-die": () => ask(),
+  die: () => exit(),
+  "die-once": () => dieOnce(),
+  "say-die": () => {
+    update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "word" } });
+    exit();
+  },
+  refuse: (id) => send({ id, error: { code: REFUSED_CODE, message: told() } }),
+  hold: () => undefined,
+};
 
 const flags = process.argv.slice(2);
 const isDeaf = flags.includes("--deaf");
@@ -45,50 +71,40 @@ if (isDeaf) {
   process.on("SIGTERM", () => undefined);
   setInterval(() => undefined, 1 << 30);
 }
-fail("spawn", null);
-const lines = createInterface({ input: process.stdin });
-lines.on("line", (line) => receive(JSON.parse(line)));
-lines.on("close", () => {
-  for (const server of servers) server.kill();
-  if (!isDeaf) process.exit();
-});
+if (!fail("spawn", NO_ID)) listen();
 
-function receive({ id, method, params }: Message): void {
-  if (method === undefined) {
-    if (prompted?.dies) exit();
-    return settle("end_turn");
-  }
-  if (fail(method, id ?? null)) return;
-  switch (method) {
-    case "initialize":
-      return send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
-    case "session/new":
-      for (const server of params?.mcpServers ?? []) startServer(server);
-      return send({ id, result: { sessionId: SESSION } });
-    case "session/prompt":
-      return prompt(id ?? 0, params?.prompt?.[0]?.text ?? "");
-    case "session/cancel":
-      return settle("cancelled");
-  }
+function listen(): void {
+  const lines = createInterface({ input: process.stdin });
+  lines.on("line", (line) => receive(JSON.parse(line)));
+  lines.on("close", () => {
+    for (const server of servers) server.kill();
+    if (!isDeaf) process.exit();
+  });
+}
+
+function receive({ id = NO_ID, method, params = {} }: Message): void {
+  if (method === undefined) answered();
+  else if (!fail(method, id)) METHODS[method]?.(id, params);
+}
+
+function answered(): void {
+  if (prompted?.dies) exit();
+  settle("end_turn");
 }
 
 function prompt(id: number, text: string): void {
   prompted = { id, dies: text === "ask-die" };
-  switch (text) {
-    case "ask":
-    case "ask-die":
-      return ask();
-    case "say-die":
-      update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "word" } });
-      return exit();
-    case "die":
-      return exit();
-    case "refuse":
-      return send({ id, error: { code: REFUSED_CODE, message: told() } });
-    case "hold":
-      return;
-    default:
-      return settle("end_turn");
+  const deed = PROMPTS[text];
+  if (deed === undefined) settle("end_turn");
+  else deed(id);
+}
+
+/** Dies once in a directory: whoever is prompted there next does not. */
+function dieOnce(): void {
+  if (existsSync("died")) settle("end_turn");
+  else {
+    writeFileSync("died", "");
+    exit();
   }
 }
 
@@ -103,7 +119,7 @@ function settle(stopReason: string): void {
 }
 
 /** Whether this step is the one to fail at. */
-function fail(at: string, id: number | null): boolean {
+function fail(at: string, id: number): boolean {
   if (at !== step) return false;
   if (deed === "exit") exit();
   if (deed === "refuse") send({ id, error: { code: REFUSED_CODE, message: told() } });
@@ -125,7 +141,9 @@ function told(): string {
 
 function startServer({ command = "", args = [], env = [] }: Server): void {
   const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-  servers.push(spawn(command, [...args], { env: { ...process.env, ...variables }, stdio: ["pipe", "ignore", "ignore"] }));
+  servers.push(
+    spawn(command, [...args], { env: { ...process.env, ...variables }, stdio: ["pipe", "ignore", "ignore"] }),
+  );
 }
 
 function update(params: object): void {

@@ -3,16 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** Ended ones that nobody has reaped yet (state Z) do not count. */
 export function processesOf(directory: string): readonly number[] {
+  return processesWith((entry) => entry.startsWith(`HOME=${directory}/`));
+}
+
+/** Whoever has an entry like this, `NAME=value`, in its environment. */
+export function processesWith(holds: (entry: string) => boolean): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter(
-      (pid) => pid !== process.pid && isAlive(pid) && environmentOf(pid).some((entry) => isAgentOf(entry, directory)),
-    );
-}
-
-function isAgentOf(entry: string, directory: string): boolean {
-  return entry.startsWith(`HOME=${directory}/`);
+    .filter((pid) => pid !== process.pid && isAlive(pid) && environmentOf(pid).some(holds));
 }
 
 export function environmentOf(pid: number): readonly string[] {

@@ -8,6 +8,7 @@ import { CALL_BOUND_MS, Caller } from "./caller.ts";
 import { type CatalogueAgent, catalogueText } from "./catalogue.ts";
 import { processesOf } from "./processes.ts";
 import { Service } from "./service.ts";
+import { type TokenOf, writeTokens } from "./tokens.ts";
 
 export type StackWanted = {
   readonly runners?: number;
@@ -16,6 +17,8 @@ export type StackWanted = {
   readonly settings?: Readonly<Record<string, string>>;
   /** The runners' catalogue; without it they have the scripted agent alone. */
   readonly agents?: readonly CatalogueAgent[];
+  /** Whose each token is; without it everybody is the admin of project `default`. */
+  readonly tokens?: Readonly<Record<string, TokenOf>>;
 };
 
 export class Stack {
@@ -25,15 +28,23 @@ export class Stack {
   private readonly settings: Readonly<Record<string, string>>;
   private readonly clients: RpcClient<typeof SessionService>[] = [];
 
-  private constructor(settings: Readonly<Record<string, string>>, agents: readonly CatalogueAgent[]) {
+  private constructor({ settings = {}, agents = [], tokens }: StackWanted) {
     this.directory = mkdtempSync(join(tmpdir(), "holdfast-e2e-"));
-    const file = join(this.directory, "agents.yaml");
-    if (agents.length > 0) writeFileSync(file, catalogueText(agents));
-    this.settings = { ...(agents.length > 0 ? { HOLDFAST_AGENTS_FILE: file } : {}), ...settings };
+    const files: Record<string, string> = {};
+    if (agents.length > 0) {
+      files.HOLDFAST_AGENTS_FILE = join(this.directory, "agents.yaml");
+      writeFileSync(files.HOLDFAST_AGENTS_FILE, catalogueText(agents));
+    }
+    if (tokens !== undefined) {
+      files.HOLDFAST_TOKENS_FILE = join(this.directory, "tokens.json");
+      writeTokens(files.HOLDFAST_TOKENS_FILE, tokens);
+    }
+    this.settings = { ...files, ...settings };
   }
 
-  static async start({ runners = 1, gateways = 1, settings = {}, agents = [] }: StackWanted = {}): Promise<Stack> {
-    const stack = new Stack(settings, agents);
+  static async start(wanted: StackWanted = {}): Promise<Stack> {
+    const { runners = 1, gateways = 1 } = wanted;
+    const stack = new Stack(wanted);
     try {
       for (let index = 1; index <= gateways; index += 1) await stack.addGateway(`gateway-${index}`);
       await Promise.all(Array.from({ length: runners }, (_, index) => stack.addRunner(`runner-${index + 1}`)));

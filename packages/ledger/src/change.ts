@@ -1,12 +1,16 @@
 // The shell around the record's pure machine: read, decide, swap (D1, D2).
 //
 // L1  A swap whose outcome is unknown is sent again unchanged until it is definite; it is never decided anew before that.
-// L2  After a conflict the record is read again; if the operation is in it, the first deciding's result stands.
-// L3  At most SWAP_ATTEMPTS swaps within the budget; then STORE_UNAVAILABLE, which proves nothing either way.
+// L2  After a conflict the record is read again; if the operation is in it, the first deciding's result stands. If so many
+//     have written since an unknown outcome that the record may have forgotten the operation (it keeps OPERATIONS_KEPT),
+//     nothing is written a second time: STORE_UNAVAILABLE. A retry of the caller's finds the effect.
+// L3  At most SWAP_ATTEMPTS swaps within the budget; then STORE_UNAVAILABLE, which proves nothing either way. A read that
+//     cannot be made is made again within the same budget.
 import {
   type DecisionOf,
   decide,
   isWritten,
+  OPERATIONS_KEPT,
   type Operation,
   OUTBOX_EVENTS,
   type RecordCommand,
@@ -58,6 +62,7 @@ export async function changeRecord<C extends RecordCommand>(
   let hinted = held !== null;
   let known = hinted;
   let decided: DecisionOf<C> | null = null;
+  let sent: Sent | null = null;
   while (patience.left()) {
     if (!known) {
       const read = await readPatiently(world, key, patience);
@@ -69,6 +74,7 @@ export async function changeRecord<C extends RecordCommand>(
     if (decided?.kind === "write" && held !== null && isWritten(held.record, operation)) {
       return { kind: "written", held, result: decided.result };
     }
+    if (sent !== null && mayBeForgotten(sent, held)) return refuse(held, storeUnavailable(key, "many wrote since"));
     const decision = decide(held?.record ?? null, command, world.clock.now(), operation);
     decided = decision;
     if (decision.kind !== "write" && hinted) {
@@ -82,9 +88,10 @@ export async function changeRecord<C extends RecordCommand>(
       return { kind: "same", held, result: decision.result };
     }
     if (decision.record.outbox.length > OUTBOX_EVENTS) {
-      return refuse(held, storeUnavailable(key, `${OUTBOX_EVENTS} events wait for the event log; nothing was written`));
+      return refuse(held, outboxFull(key));
     }
-    const outcome = await swapUntilDefinite(world, key, held?.revision ?? 0, decision.record, operation.id, patience);
+    sent = { base: held, wasUnknown: false };
+    const outcome = await swapUntilDefinite(world, key, sent, decision.record, operation.id, patience);
     if (outcome.kind === "swapped") {
       return {
         kind: "written",
@@ -118,18 +125,31 @@ export function isStoreUnavailable(error: unknown): error is Error {
   return error instanceof Error && error.name === "StoreUnavailable";
 }
 
+/** A swap under way: what it was decided on, and whether an outcome of it was unknown. */
+type Sent = { readonly base: Held | null; wasUnknown: boolean };
+
+/** Whether a write that met a conflict may be in all the same, below so many others that its operation is dropped. */
+function mayBeForgotten({ base, wasUnknown }: Sent, now: Held | null): boolean {
+  if (!wasUnknown || now === null) return false;
+  const { operations } = now.record;
+  const before = base?.record.operations.at(-1);
+  // Ours would come right after the last one before it.
+  return before === undefined ? operations.length >= OPERATIONS_KEPT : !operations.includes(before);
+}
+
 async function swapUntilDefinite(
   world: LedgerWorld,
   key: SessionKey,
-  revision: number,
+  sent: Sent,
   record: SessionRecord,
   operation: string,
   patience: Patience,
 ) {
   for (;;) {
     patience.spend();
-    const outcome = await world.records.swap(key, revision, record, operation);
+    const outcome = await world.records.swap(key, sent.base?.revision ?? 0, record, operation);
     if (outcome.kind !== "unknown" || !patience.left()) return outcome;
+    sent.wasUnknown = true;
     await patience.afterUnknown();
   }
 }
@@ -181,6 +201,16 @@ export function storeUnavailable(key: SessionKey, why: string): Refusal {
   return refusal(
     "STORE_UNAVAILABLE",
     `session ${key.sessionId}: the store gave no definite answer (${why}); whether the write is in is not known`,
+    "send the same request again, with the same key",
+    { session_id: key.sessionId },
+  );
+}
+
+/** The same reason, for it passes the same way; but this one proves that nothing was written. */
+function outboxFull(key: SessionKey): Refusal {
+  return refusal(
+    "STORE_UNAVAILABLE",
+    `session ${key.sessionId}: more than ${OUTBOX_EVENTS} events would wait for the event log; nothing was written`,
     "send the same request again, with the same key",
     { session_id: key.sessionId },
   );

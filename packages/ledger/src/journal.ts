@@ -1,12 +1,14 @@
 // The journal of one session: appends to its event log at one epoch (D11).
 //
 // J1  Events are numbered without gaps; an append whose outcome is unknown is sent again unchanged until it is definite.
-// J2  What the log already holds, by id, is not appended again (D14).
+// J2  What a conflict shows to be in the log already, by id, is not appended again (D14), by this append or a later one:
+//     two gateways may tell of the same owner-less session at the same epoch.
 // J3  A writer that meets a higher epoch stops: Fenced is thrown, and nothing more is written here.
 import type { EventLog, LogEvent, SessionKey } from "@holdfast/pool";
 import type { TurnEvent } from "@holdfast/proto";
 import type { Clock } from "@holdfast/runtime";
 import { decodeEvent, encodeEvent } from "@holdfast/wire";
+import { isStoreUnavailable } from "./change.ts";
 
 /** An event without its number yet; `id` is made from what it tells. */
 export type Draft = { readonly id: string; readonly event: TurnEvent };
@@ -46,6 +48,8 @@ export class Journal {
   private readonly onAppended: OnAppended;
   readonly epoch: number;
   private end: number;
+  /** What others have appended at this epoch, as conflicts showed it. */
+  private readonly met = new Set<string>();
 
   private constructor(world: JournalWorld, key: SessionKey, epoch: number, end: number, onAppended: OnAppended) {
     this.world = world;
@@ -69,7 +73,7 @@ export class Journal {
 
   /** Appends in order. When it throws, a prefix is in (and was told). */
   async append(drafts: readonly Draft[]): Promise<void> {
-    let rest = drafts;
+    let rest = this.unmet(drafts);
     while (rest.length > 0) {
       const batch = this.nextBatch(rest);
       const outcome = await definite(this.world, this.key, () =>
@@ -82,11 +86,12 @@ export class Journal {
       );
       if (outcome.kind === "fenced") throw new Fenced(this.key, outcome.epoch);
       if (outcome.kind === "conflict") {
-        rest = rest.slice(await this.adopt(rest));
+        await this.adopt(outcome.last);
+        rest = this.unmet(rest);
         continue;
       }
       this.end = outcome.last;
-      for (const { event, entry } of batch) this.onAppended({ id: entry.id, event, bytes: entry.body.length });
+      for (const { event, entry } of batch) this.onAppended({ id: entry.id, event, bytes: sizeOf(entry.body) });
       rest = rest.slice(batch.length);
     }
   }
@@ -97,29 +102,48 @@ export class Journal {
     for (const { id, event } of drafts.slice(0, APPEND_EVENTS)) {
       const numbered = { ...event, seq: BigInt(this.end + 1 + batch.length) };
       const body = encodeEvent(numbered);
-      bytes += body.length;
+      bytes += sizeOf(body);
       if (batch.length > 0 && bytes > APPEND_BYTES) break;
       batch.push({ event: numbered, entry: { id, body } });
     }
     return batch;
   }
 
-  /** Something is in the log that was not expected: moves on, and takes what is ours as appended (J2). Says how many. */
-  private async adopt(drafts: readonly Draft[]): Promise<number> {
-    const entries = await this.world.log.read(this.key, this.end, APPEND_EVENTS);
-    let ours = 0;
+  private unmet(drafts: readonly Draft[]): readonly Draft[] {
+    return drafts.filter(({ id }) => !this.met.has(id));
+  }
+
+  /** Something is in the log that was not expected: moves on behind it (J2). */
+  private async adopt(last: number): Promise<void> {
+    const { entries } = await definite(this.world, this.key, () => this.readOn());
+    // Events that were acknowledged are gone: to ask again would never end, and nothing can be put in their place.
+    if (last < this.end || entries.length === 0) {
+      throw new Error(`session ${this.key.sessionId}: the log ends at ${last}, but event ${this.end} was acknowledged`);
+    }
     for (const { seq, id, body } of entries) {
       this.end = seq;
-      this.onAppended({ id, event: decodeEvent(body), bytes: body.length });
-      if (id === drafts[ours]?.id) ours += 1;
+      this.onAppended({ id, event: decodeEvent(body), bytes: sizeOf(body) });
+      this.met.add(id);
     }
-    return ours;
   }
+
+  private async readOn() {
+    try {
+      return { kind: "read" as const, entries: await this.world.log.read(this.key, this.end, APPEND_EVENTS) };
+    } catch (error) {
+      if (!isStoreUnavailable(error)) throw error;
+      return { kind: "unknown" as const, why: error.message };
+    }
+  }
+}
+
+function sizeOf(body: string): number {
+  return Buffer.byteLength(body, "utf8");
 }
 
 type Unknowable = { readonly kind: string; readonly why?: string };
 
-/** Sends the same write again until its outcome is definite (J1). */
+/** Sends the same write, or asks the same question, again until the outcome is definite (J1). */
 async function definite<T extends Unknowable>(
   world: JournalWorld,
   key: SessionKey,

@@ -12,8 +12,8 @@ export type OutboxSources = {
   readonly prompt: (turnId: string) => readonly ContentBlock[] | null;
   /** The call that a gate asks about. */
   readonly call: (callSeq: number) => Promise<ToolCall | null>;
-  /** What the turn that ends left unfinished. */
-  readonly unfinished: (record: SessionRecord) => Promise<readonly ToolCall[]>;
+  /** What the turn that ends left unfinished; the record may be in a later turn by now. */
+  readonly unfinished: (record: SessionRecord, turnId: string) => Promise<readonly ToolCall[]>;
 };
 
 /** For whoever was not there: everything is read back from the log. */
@@ -21,13 +21,11 @@ export function logSources(log: EventLog, key: SessionKey): OutboxSources {
   return {
     prompt: () => null,
     call: (callSeq) => readCall(log, key, callSeq),
-    async unfinished(record) {
+    async unfinished(record, turnId) {
       const calls = new UnfinishedCalls();
-      const turn = record.turn;
-      if (turn === null) return [];
-      for await (const event of eventsAfter(log, key, turn.afterSeq))
-        if (event.turnId === turn.turnId) calls.note(event);
-      return calls.closing(record);
+      const after = record.turn?.turnId === turnId ? record.turn.afterSeq : 0;
+      for await (const event of eventsAfter(log, key, after)) if (event.turnId === turnId) calls.note(event);
+      return calls.closing(record, turnId);
     },
   };
 }
@@ -60,7 +58,7 @@ async function stateDraft(record: SessionRecord, event: StateEvent, sources: Out
 }
 
 async function closingDrafts(record: SessionRecord, ended: StateEvent, sources: OutboxSources): Promise<Draft[]> {
-  const calls = await sources.unfinished(record);
+  const calls = await sources.unfinished(record, ended.turnId);
   return calls.map((call) => ({
     id: `call_closed:${ended.turnId}:${call.id}`,
     event: contentEvent(ended, { case: "toolCallUpdate", value: call }),

@@ -27,7 +27,8 @@ export async function gateCalls(
   return new Map(found.flatMap(([gateId, call]) => (call === null ? [] : [[gateId, call]])));
 }
 
-const PAGE_EVENTS = 500;
+/** Entries read at once: an entry may have EVENT_BYTES. */
+const PAGE_EVENTS = 64;
 
 /** Every event after a number, page by page. */
 export async function* eventsAfter(log: EventLog, key: SessionKey, after: number): AsyncGenerator<TurnEvent> {

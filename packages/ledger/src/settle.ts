@@ -28,19 +28,14 @@ export async function settleOwnerless(world: StoreWorld, key: SessionKey, held: 
     { kind: "gateway" },
     { held },
   );
-  if (changed.kind === "written") {
-    await tellOwnerless(world, key, changed.held);
-    return { kind: "settled", held: changed.held, owner: { kind: "none" } };
+  if (changed.kind === "refused") {
+    // It has another owner by now: looked at again, with what is there. Any other refusal is the store's word.
+    const isOwned = changed.refusal.reason === "NOT_OWNER" && changed.held !== null;
+    return isOwned ? settleOwnerless(world, key, changed.held) : changed;
   }
-  // Somebody else settled it, or it has a new owner: look again with what is there now.
-  if (changed.held === null) return refusedAs(changed);
-  if (changed.held.revision === held.revision && changed.kind === "refused") return refusedAs(changed);
-  return settleOwnerless(world, key, changed.held);
-}
-
-function refusedAs(changed: Changed<unknown>): Settled {
-  if (changed.kind !== "refused") throw new Error("a change without a record is a refusal");
-  return changed;
+  // Also when another one has settled it: that one may have died before it told of it, and telling twice is telling once.
+  await tellOwnerless(world, key, changed.held);
+  return { kind: "settled", held: changed.held, owner: { kind: "none" } };
 }
 
 /**

@@ -25,6 +25,7 @@ export {
   type Settings,
   SettingsInvalid,
   settingNames,
+  settingsHelp,
   settingsTable,
 } from "./settings/settings.ts";
 // Spans and metrics.

@@ -2,10 +2,11 @@
 // Node's channel when it is ready.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isChildNews } from "@holdfast/runtime";
+import { lastErrorIn } from "./last-words.ts";
 
 export type ChildWanted = {
   readonly name: string;
@@ -21,25 +22,24 @@ export const READY_BOUND_MS = 60_000;
 export const END_BOUND_MS = 15_000;
 /** Turns that run when the launcher is told to end: people at a terminal do not wait a minute. */
 const LOCAL_DRAIN_GRACE = "500ms";
-const LAST_WORDS_BYTES = 4_000;
 
-/** The service did not come up. The message holds the end of its log. */
+/** The service did not come up. The message says why, as far as the service said it, and where its log is. */
 export class ChildFailed extends Error {
   override readonly name = "ChildFailed";
 }
 
 export class Child {
   private readonly name: string;
-  private readonly logFile: string;
+  /** Null: its log goes where ours goes. */
+  private readonly logFile: string | null;
   private readonly process: ChildProcess;
   private readonly exited: Promise<unknown>;
 
   constructor({ name, service, data, env }: ChildWanted) {
     this.name = name;
-    mkdirSync(join(data, "logs"), { recursive: true });
-    this.logFile = join(data, "logs", `${name}.log`);
+    this.logFile = (process.env.HOLDFAST_LOG ?? "") === "" ? freshLog(data, name) : null;
     const main = fileURLToPath(new URL(`../../${service}/src/main.ts`, import.meta.url));
-    const own = process.env.HOLDFAST_LOG === undefined ? openSync(this.logFile, "w") : null;
+    const own = this.logFile === null ? null : openSync(this.logFile, "w");
     const out = own ?? "inherit";
     this.process = spawn(process.execPath, [main], {
       // A group of its own: a terminal's Ctrl-C is the launcher's to pass on.
@@ -56,7 +56,7 @@ export class Child {
     this.exited = once(this.process, "exit");
   }
 
-  /** Resolves to its address. */
+  /** Resolves to its address. Rejects with ChildFailed. */
   async ready(): Promise<string> {
     const news = Promise.withResolvers<string>();
     this.process.on("message", (message) => {
@@ -86,9 +86,10 @@ export class Child {
     clearTimeout(bound);
   }
 
-  /** The end of its log. */
-  lastWords(): string {
-    return process.env.HOLDFAST_LOG === undefined ? readFileSync(this.logFile, "utf8").slice(-LAST_WORDS_BYTES) : "";
+  /** Its last error and where to read more; null when its log went where ours goes. */
+  lastError(): string | null {
+    if (this.logFile === null) return null;
+    return `${lastErrorIn(readFileSync(this.logFile, "utf8"))}\n  its log: ${this.logFile}`;
   }
 
   private how(): string {
@@ -97,6 +98,15 @@ export class Child {
   }
 
   private failed(how: string): ChildFailed {
-    return new ChildFailed(`${this.name} ${how}\n${this.lastWords()}`);
+    const why = this.lastError();
+    return new ChildFailed(`${this.name} ${how}${why === null ? "" : `: ${why}`}`);
   }
+}
+
+/** The log of the start before is kept beside it. */
+function freshLog(data: string, name: string): string {
+  mkdirSync(join(data, "logs"), { recursive: true });
+  const file = join(data, "logs", `${name}.log`);
+  if (existsSync(file)) renameSync(file, join(data, "logs", `${name}.before.log`));
+  return file;
 }

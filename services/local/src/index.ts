@@ -1,2 +1,1 @@
 export { startLocal } from "./local.ts";
-export { type TourLine, tourLines } from "./tour.ts";

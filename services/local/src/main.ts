@@ -1,9 +1,21 @@
-// `npm start`.
+// `npm start`: the command line and who is talked to, then the launcher.
 import { runProgram } from "@holdfast/runtime";
+import { CODE_USAGE, helpText, readArguments, usageText } from "./help.ts";
 import { startLocal } from "./local.ts";
+import { isForMachines } from "./voice.ts";
 
-// For people at a terminal, unless they say otherwise: the children's logs are in files, ours only warns.
-const quiet = { HOLDFAST_LOG_LEVEL: "error", ...process.env };
-if (process.env.HOLDFAST_LOG === undefined) Object.assign(quiet, { HOLDFAST_LOG: "pretty" });
+const asked = readArguments(process.argv.slice(2));
+if (asked.kind === "help") {
+  process.stdout.write(helpText());
+} else if (asked.kind === "unknown") {
+  process.stderr.write(usageText(asked.argument));
+  process.exitCode = CODE_USAGE;
+} else {
+  await runProgram({ name: "local", service: "gateway", start: startLocal }, ownEnvironment(process.env));
+}
 
-await runProgram({ name: "local", service: "gateway", start: startLocal }, quiet);
+/** What holds for the launcher itself: it serves no metrics, and people are told in words instead of log lines. */
+function ownEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own = { ...env, HOLDFAST_METRICS_PORT: "" };
+  return isForMachines(env) ? own : { ...own, HOLDFAST_LOG: "pretty", HOLDFAST_LOG_LEVEL: "error" };
+}

@@ -2,7 +2,8 @@
 import { totalmem } from "node:os";
 import type { SlotKey } from "@holdfast/pool";
 import type { Settings, Timer } from "@holdfast/runtime";
-import type { SessionHosts } from "./session/hosts.ts";
+import type { PoolLoop } from "./pool-loop.ts";
+import type { SessionHost } from "./session/host.ts";
 import type { RunnerWorld } from "./world.ts";
 
 /** How often the process trees are measured. */
@@ -22,14 +23,17 @@ export function memoryBudget(size: Settings["memoryBudget"]): number {
   return size.kind === "bytes" ? size.bytes : Math.floor((memoryLimitBytes() * size.percent) / WHOLE_PERCENT);
 }
 
+type MeasuredWorld = Pick<RunnerWorld, "clock" | "memoryBudgetBytes"> & { readonly pool: Pick<PoolLoop, "step"> };
+type MeasuredHosts = { readonly all: () => readonly Pick<SessionHost, "slot" | "live">[] };
+
 /** Measures for as long as the runner lives. */
 export class MemoryWatch {
-  private readonly world: RunnerWorld;
-  private readonly hosts: SessionHosts;
+  private readonly world: MeasuredWorld;
+  private readonly hosts: MeasuredHosts;
   private readonly highBytes = Math.floor((memoryLimitBytes() * HIGH_PERCENT) / WHOLE_PERCENT);
   private timer: Timer | null = null;
 
-  constructor(world: RunnerWorld, hosts: SessionHosts) {
+  constructor(world: MeasuredWorld, hosts: MeasuredHosts) {
     this.world = world;
     this.hosts = hosts;
     this.arm();

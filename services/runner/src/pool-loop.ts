@@ -1,4 +1,7 @@
 // The pool's shell: one state, one timer. Steps are synchronous; effects are begun here and come back as later inputs.
+//
+// P1  A state that breaks an invariant is never taken: the step throws, and the pool is what it was.
+// P2  The timer stands at the next deadline after every step, and nowhere once the loop is closed.
 import {
   assertPool,
   createPool,
@@ -16,6 +19,7 @@ export class PoolLoop {
   private readonly begin: (effect: PoolEffect) => void;
   private pool: Pool;
   private timer: Timer | null = null;
+  private closed = false;
 
   /** `begin` starts an effect and returns; it never calls `step` before it has returned. */
   constructor(clock: Clock, maxLive: number, startLimitMs: number, begin: (effect: PoolEffect) => void) {
@@ -30,21 +34,22 @@ export class PoolLoop {
 
   step<Input extends PoolInput>(input: Input): Replies[Input["kind"]] {
     const stepped = step(this.pool, input, this.clock.monotonicMs());
+    assertPool(stepped.state);
     this.pool = stepped.state;
-    assertPool(this.pool);
-    for (const effect of stepped.effects) this.begin(effect);
     this.arm();
+    for (const effect of stepped.effects) this.begin(effect);
     return stepped.reply;
   }
 
   close(): void {
+    this.closed = true;
     this.timer?.cancel();
     this.timer = null;
   }
 
   private arm(): void {
     this.timer?.cancel();
-    const due = nextDeadline(this.pool);
+    const due = this.closed ? null : nextDeadline(this.pool);
     this.timer =
       due === null ? null : this.clock.timer(due - this.clock.monotonicMs(), () => this.step({ kind: "tick" }));
   }

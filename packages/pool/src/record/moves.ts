@@ -66,7 +66,7 @@ export function withAnswer(gate: Gate, change: (answer: Answer) => Answer): Gate
   return answer === null ? gate : { ...gate, state: { kind: "answered", answer: change(answer) } };
 }
 
-export function isFinal(disposition: AnswerDisposition): boolean {
+function isFinal(disposition: AnswerDisposition): boolean {
   return !["queued", "stored", "sending"].includes(disposition.kind);
 }
 

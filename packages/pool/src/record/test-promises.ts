@@ -8,7 +8,7 @@ import type { Answer, SessionRecord } from "./record.ts";
 import { gateState, type Ledger } from "./test-record.ts";
 import type { Move } from "./test-walk.ts";
 
-export class PromiseBroken extends Error {
+class PromiseBroken extends Error {
   override readonly name = "PromiseBroken";
 }
 
@@ -32,6 +32,7 @@ export class Witness {
     const { record } = decision;
     this.#authority(before, move, record);
     this.#turns(before, move, record);
+    matched(before, move, decision.result);
     this.#gates(record);
     this.#disposed(move, record);
     this.#events_(ledger);
@@ -47,6 +48,7 @@ export class Witness {
     const changed = JSON.stringify(before?.owner ?? null) !== JSON.stringify(after.owner);
     hold(after.epoch >= epoch, "R4", "the epoch fell");
     hold(changed === after.epoch > epoch, "R4", "owner and epoch did not change together");
+    hold(!changed || !before?.owner || after.owner === null, "E1", "an owner was put in another's place");
     hold(after.operations.length <= OPERATIONS_KEPT, "D1", "more operations than are kept");
     hold(new Set(after.operations).size === after.operations.length, "D1", "one operation is in twice");
   }
@@ -119,6 +121,16 @@ export class Witness {
     );
     hold(ledger.events("gate_answered").length === this.#answers.size, "D14", "an answer is not told");
   }
+}
+
+/** C6, A7: what is applied to a call asked again was decided on that very call, and is offered by it. */
+function matched(before: SessionRecord | null, { command }: Move, result: unknown): void {
+  const gate = before?.gates.find(({ gateId }) => gateId === (result as { readonly gateId?: string }).gateId);
+  if (command.type !== "open_gate" || gate === undefined) return;
+  hold(gate.digest === command.digest && gate.bindable && command.bindable, "C6", "an answer for another call applies");
+  hold(answerOf(gate)?.disposition.kind === "stored", "C6", "an answer that is not stored applies");
+  const offered = command.options.some(({ optionId }) => optionId === answerOf(gate)?.optionId);
+  hold(offered, "A7", "an option applies that is not offered");
 }
 
 function answers(record: SessionRecord): [gateId: string, answer: Answer][] {

@@ -30,7 +30,7 @@ export const OPTIONS: readonly GateOption[] = [
   { optionId: "allow-always", name: "Always allow", kind: "allow_always" },
   { optionId: "reject-once", name: "Reject", kind: "reject_once" },
 ];
-export const CONFIG: SessionConfig = {
+const CONFIG: SessionConfig = {
   model: "m1",
   mode: "",
   systemPrompt: "",

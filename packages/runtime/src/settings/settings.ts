@@ -75,6 +75,15 @@ export function settingsTable(): string {
   return ["| setting | kind | default | what it does |", "|---|---|---|---|", ...rows].join("\n");
 }
 
+/** The same for a terminal: a name with what holds without it, and below it what it does. */
+export function settingsHelp(): string {
+  return settingEntries()
+    .map(([, { name, fallback, description }]) => {
+      return `  ${name}${fallback === null ? "" : ` (${fallback})`}\n      ${description}`;
+    })
+    .join("\n");
+}
+
 /** The names that mean something, for whoever has to check a manifest against them. */
 export function settingNames(): readonly SettingName[] {
   return settingEntries().map(([, { name }]) => name);

@@ -138,7 +138,10 @@ describe("a unary call", () => {
 
   test("is told to the tracing on both sides, with trace context between them and the reason of a refusal", async () => {
     const told: string[] = [];
-    const span = (side: string): RpcSpan => ({ settle: (code, reason) => told.push(`${side} ${code} ${reason}`) });
+    const span = (side: string): RpcSpan => ({
+      settle: (code, reason) => told.push(`${side} ${code} ${reason}`),
+      run: (run) => run(),
+    });
     const tracing: RpcTracing = {
       serve: (_rpc, _carrier, run) => run(span("server")),
       call: ({ service, method }, carrier) => {

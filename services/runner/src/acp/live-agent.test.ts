@@ -251,6 +251,22 @@ describe("An agent's end", { timeout: LIVE_TEST_MS }, () => {
     expect(readProcess(Number(listener.said.match(/\d+/)?.[0]))).toBe(null);
   });
 
+  it("by itself is the end of what it started, at once: nobody hears or stops that any more", async () => {
+    const heir = `
+      process.on("SIGTERM", () => require("node:fs").writeFileSync("asked-to-go", ""));
+      setInterval(() => {}, 1000);
+      console.log("up");`;
+    const host = smallAgent(`
+      on["session/prompt"] = () => require("node:child_process")
+        .spawn(process.execPath, ["-e", ${JSON.stringify(heir)}], { stdio: ["ignore", "pipe", "inherit"] })
+        .stdout.once("data", () => process.exit(3));`);
+    const agent = await stage.ready({ listener, ...host });
+    agent.prompt([text("go")]);
+    expect((await listener.until("exited")).exit).toMatchObject({ code: 3 });
+    await agent.end();
+    expect(existsSync(join(stage.directory, "asked-to-go"))).toBe(false);
+  });
+
   it("comes when it closes its stdout and lives on", async () => {
     const mute = smallAgent(
       `on["session/prompt"] = () => { require("node:fs").closeSync(1); setInterval(() => {}, 1000); };`,

@@ -1,6 +1,6 @@
 // An agent whose session is ready: prompts, cancels and answers go in, and its end is seen whichever way it comes.
 //
-//   exits by itself      ──▶ what it said last is told (bounded), then `exited`
+//   exits by itself      ──▶ the rest of its tree is killed, what it said last is told (bounded), then `exited`
 //   closes its stdout    ──▶ it cannot be heard any more: ended, then `exited`
 //   end() or kill()      ──▶ nothing more is told
 
@@ -43,6 +43,7 @@ export class LiveAgent implements Agent {
   readonly offers: { readonly models: readonly string[]; readonly modes: readonly string[] };
   readonly #parts: LiveParts;
   #isPrompting = false;
+  #isEnding = false;
 
   constructor(parts: LiveParts) {
     const { start, tree, opened } = parts;
@@ -101,6 +102,7 @@ export class LiveAgent implements Agent {
 
   async end(): Promise<void> {
     const { hearing, connection, tree, start } = this.#parts;
+    this.#isEnding = true;
     hearing.close();
     connection.close();
     const { left } = await tree.end();
@@ -154,6 +156,8 @@ export class LiveAgent implements Agent {
     await Promise.race([tree.exited, connection.closed]);
     if (!(await isDoneWithin(tree.exited, SILENT_EXIT_MS, systemClock))) await tree.end();
     const { code, signal } = await tree.exited;
+    // Whoever is left lost the only one through whom it could ask, and be stopped: what it does next nobody allowed (P5).
+    if (!this.#isEnding) tree.kill();
     await isDoneWithin(Promise.all([connection.closed, tree.stderr.ended]), EXIT_DRAIN_MS, systemClock);
     start.log.info("agent.exit", { exit_code: code, signal, ...this.#named });
     hearing.exited({ code, signal, stderr: stderrTail(tree, start.secrets) });

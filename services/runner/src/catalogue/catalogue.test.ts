@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startAgent } from "../acp/start-agent.ts";
 import { Recorder } from "../acp/test-start.ts";
 import { type AgentEntry, CATALOGUE_BYTES, readCatalogue } from "./catalogue.ts";
+import { sessionDirectories } from "./directory.ts";
 import type { StartRequest } from "./entry.ts";
 import { CatalogueInvalid, parseCatalogue } from "./parse.ts";
 import { SECRET_BYTES } from "./secrets.ts";
@@ -240,6 +241,21 @@ describe("A start's preparation", () => {
       kind: "failed",
       message: expect.stringContaining("API_KEY is longer"),
     });
+  });
+
+  it("leaves no directory when it fails or is undone, unless the session had one", async () => {
+    const agent = await entry({ secrets: { KEY: "key" } });
+    const { own } = sessionDirectories(data, KEY);
+    expect(await prepare(agent)).toMatchObject({ kind: "failed" });
+    await expect(stat(own)).rejects.toThrow("ENOENT");
+    await writeFile(join(base, "key"), "value");
+    const first = await prepare(agent);
+    const second = await prepare(agent);
+    if (first.kind === "failed" || second.kind === "failed") throw new Error("the start could not be prepared");
+    await second.undo();
+    expect((await stat(own)).isDirectory()).toBe(true);
+    await first.undo();
+    await expect(stat(own)).rejects.toThrow("ENOENT");
   });
 
   it("puts the secrets that MCP servers name into them, the caller's before the catalogue's", async () => {

@@ -7,10 +7,11 @@
 // D1  Names are encoded: `..` is a legal session id, and no two names meet in one directory.
 // D2  All of them belong to the runner's user alone (0700).
 // D3  What the runner writes stays in them, whatever links an agent has put there.
+// D4  A start that fails takes along what it made: a session that never had a process has no directory either (A1).
 
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { access, mkdir, realpath, rename, stat, writeFile } from "node:fs/promises";
+import { access, mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { SessionKey } from "@holdfast/pool";
 import { systemClock } from "@holdfast/runtime";
@@ -23,19 +24,33 @@ const PROBE_MS = 2_000;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-export type SessionDirectories = { readonly work: string; readonly home: string; readonly tmp: string };
+/** `own` holds the others and nothing else. */
+export type SessionDirectories = {
+  readonly own: string;
+  readonly work: string;
+  readonly home: string;
+  readonly tmp: string;
+};
 
 export function sessionDirectories(dataDirectory: string, { project, sessionId }: SessionKey): SessionDirectories {
   const own = resolve(dataDirectory, "sessions", `p_${encoded(project)}`, `s_${encoded(sessionId)}`);
-  return { work: join(own, "work"), home: join(own, "home"), tmp: join(own, "tmp") };
+  return { own, work: join(own, "work"), home: join(own, "home"), tmp: join(own, "tmp") };
 }
 
 function encoded(name: string): string {
   return Buffer.from(name).toString("base64url");
 }
 
-export async function createDirectories({ work, home, tmp }: SessionDirectories): Promise<void> {
+/** Whether the session had none before. */
+export async function createDirectories({ own, work, home, tmp }: SessionDirectories): Promise<boolean> {
+  const first = await mkdir(own, { recursive: true, mode: DIRECTORY_MODE });
   for (const path of [work, home, tmp]) await mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
+  return first !== undefined;
+}
+
+/** With all that is in them; links are removed, not followed. */
+export async function removeDirectories({ own }: SessionDirectories): Promise<void> {
+  await rm(own, { recursive: true, force: true });
 }
 
 /** Whether it is there, is a directory, and can be written to; false also when that cannot be told in PROBE_MS. */

@@ -11,6 +11,7 @@ import {
   isWithin,
   LeadsOut,
   makeBelow,
+  removeDirectories,
   type SessionDirectories,
   sessionDirectories,
   writeFilesBelow,
@@ -45,9 +46,9 @@ export type StartRequest = {
 /** All of a start that the catalogue and the session's configuration decide. */
 export type PreparedStart = Omit<AgentStart, "instance" | "load" | "signal" | "listener" | "room">;
 
-/** `message` is for people and holds no value of a secret. */
+/** `undo` takes along what the preparation made; for a start that fails. `message` is for people and holds no secret's value. */
 export type Prepared =
-  | { readonly kind: "ready"; readonly start: PreparedStart }
+  | { readonly kind: "ready"; readonly start: PreparedStart; readonly undo: () => Promise<void> }
   | { readonly kind: "failed"; readonly message: string };
 
 /** A start that cannot be prepared, for a reason that the session's configuration or the catalogue gives. */
@@ -91,11 +92,18 @@ export class AgentEntry {
     return secretsNamed(config.mcpServers).filter((name) => !secrets.has(name) && !(name in this.#shape.secrets));
   }
 
-  /** Makes the directories, reads the secrets, writes the files. Repeatable; what it leaves is the session's own. */
+  /** Makes the directories, reads the secrets, writes the files. Repeatable; when it fails, what it made is gone (A1). */
   async prepare(request: StartRequest): Promise<Prepared> {
+    const directories = this.#directories(request.key);
+    let isNew = false;
+    const undo = async (): Promise<void> => {
+      if (isNew) await this.#remove(directories);
+    };
     try {
-      return { kind: "ready", start: await this.#prepare(request) };
+      isNew = await createDirectories(directories);
+      return { kind: "ready", start: await this.#prepare(request, directories), undo };
     } catch (error) {
+      await undo();
       const isOurs = error instanceof Unprepared || error instanceof SecretMissing || error instanceof LeadsOut;
       if (isOurs) return { kind: "failed", message: error.message };
       const { code, path } = error as NodeJS.ErrnoException;
@@ -104,12 +112,22 @@ export class AgentEntry {
     }
   }
 
-  async #prepare({ key, directory, config, secrets, traceparent }: StartRequest): Promise<PreparedStart> {
+  /** What cannot be removed is told of and changes nothing: the start has failed either way. */
+  async #remove(directories: SessionDirectories): Promise<void> {
+    try {
+      await removeDirectories(directories);
+    } catch (error) {
+      this.#surroundings.log.warn("cleanup", { reason: "directory", error, agent: this.name });
+    }
+  }
+
+  async #prepare(
+    { key, directory, config, secrets, traceparent }: StartRequest,
+    directories: SessionDirectories,
+  ): Promise<PreparedStart> {
     if (config.systemPrompt !== "" && !this.takesSystemPrompt) {
       throw new Unprepared(`agent ${this.name} takes no system prompt`);
     }
-    const directories = this.#directories(key);
-    await createDirectories(directories);
     await this.#makeWorkplace(key, directory);
     const own = await this.#ownSecrets();
     const fill = (text: string) => fillIn(text, this.#values(directories, directory));

@@ -5,6 +5,7 @@ import type { ReplyStream, Route, ServedCall } from "@holdfast/wire";
 import { callerGone, requestMissing } from "../refusals.ts";
 import { beginTurn, type TurnBegun, type TurnRequest } from "../session/begin-turn.ts";
 import type { SessionHost } from "../session/host.ts";
+import { releaseUnused } from "../session/loss.ts";
 import { followTurn } from "../stream/follow.ts";
 import { routeOf } from "./gate-keeper.ts";
 import type { Service } from "./service.ts";
@@ -24,7 +25,10 @@ export async function* runTurn(
   const host = hosts.get({ project: routed.route.project, sessionId });
   try {
     const began = await beginWhenPossible(host, request, routed.route, follow === "until_parked", call.signal);
-    if ("refusal" in began) return began.refusal;
+    if ("refusal" in began) {
+      await host.inLane(() => releaseUnused(host));
+      return began.refusal;
+    }
     for await (const event of began.events) yield { event };
     return null;
   } finally {

@@ -6,9 +6,11 @@
 //            ── wait ──▶ asked again when there is room, or when this session's old process is gone
 //            ── refused
 import {
+  type Checkout,
   type CheckoutReply,
   type ColdReason,
   configFingerprint,
+  type EvictionReason,
   extendTrail,
   type HistoryBlock,
   type OpenTurn,
@@ -109,9 +111,20 @@ type Prepared = {
 type CheckedOut = { readonly begun: TurnBegun; readonly seen: CheckoutOutcome };
 
 async function checkOut(prepared: Prepared): Promise<CheckedOut> {
-  const { host, config, entry, request } = prepared;
+  const { host, config, entry } = prepared;
   const directory = entry.directoryOf(host.key, config.workingDirectory);
-  const reply = host.world.pool.step({
+  const workspace = host.live === null || (await entry.isUsable(directory)) ? "there" : "lost";
+  const reply = host.world.pool.step(checkoutOf(prepared, directory, workspace));
+  if (reply.kind === "refused") return refusedBy(reply.refusal);
+  if (reply.kind === "wait") return { begun: reply, seen: { kind: "waits" } };
+  if (reply.kind === "warm" && !(await applyChange(host, reply)))
+    return { begun: { kind: "wait" }, seen: { kind: "waits" } };
+  return openAndGo(prepared, directory, reply);
+}
+
+function checkoutOf(prepared: Prepared, directory: string, workspace: Checkout["workspace"]): Checkout {
+  const { host, entry, config, request } = prepared;
+  return {
     kind: "checkout",
     key: host.slot,
     instance: host.world.newId("instance"),
@@ -121,14 +134,9 @@ async function checkOut(prepared: Prepared): Promise<CheckedOut> {
     config: configFingerprint(entry.name, config, directory),
     history: null,
     credentials: credentialsOf(host, request.secrets),
-    workspace: host.live === null || (await entry.isUsable(directory)) ? "there" : "lost",
+    workspace,
     mustBeNew: host.epoch === null,
-  });
-  if (reply.kind === "refused") return refusedBy(reply.refusal);
-  if (reply.kind === "wait") return { begun: reply, seen: { kind: "waits" } };
-  if (reply.kind === "warm" && !(await applyChange(host, reply)))
-    return { begun: { kind: "wait" }, seen: { kind: "waits" } };
-  return openAndGo(prepared, directory, reply);
+  };
 }
 
 async function openAndGo(
@@ -145,7 +153,8 @@ async function openAndGo(
     return opened.kind === "refused" ? refusedBy(opened.refusal) : refusedBy(notHereAnyMore(host.key));
   }
   const { turnId, execution } = opened.result;
-  host.turn = { turnId, execution, prompt: request.prompt };
+  const again = reply.kind === "warm" ? (reason: EvictionReason) => beginAgain(prepared, directory, reason) : null;
+  host.turn = { turnId, execution, prompt: request.prompt, again };
   host.agentName = entry.name;
   host.directory = directory;
   const traceparent = host.observer.beginExecution(turnId, execution);
@@ -159,6 +168,21 @@ async function openAndGo(
   const { secrets } = request;
   beginStart(host, { instance: reply.instance, entry, config, directory, secrets, coldReason: reason, traceparent });
   return { begun, seen: { kind: "cold", reason } };
+}
+
+/** The turn is open and its process failed before it showed anything (A18): a new one takes the same prompt. */
+function beginAgain(prepared: Prepared, directory: string, reason: EvictionReason): boolean {
+  const { host, entry, config } = prepared;
+  const { turn } = host;
+  const reply = host.world.pool.step(checkoutOf(prepared, directory, "there"));
+  if (turn === null || reply.kind !== "cold") {
+    host.world.pool.step({ kind: "wait_given_up", key: host.slot });
+    return false;
+  }
+  const { instance } = reply;
+  const traceparent = host.observer.beginExecution(turn.turnId, turn.execution);
+  beginStart(host, { instance, entry, config, directory, secrets: host.secrets, coldReason: reason, traceparent });
+  return true;
 }
 
 /** Whatever fails before the prompt gives the checkout back (A1). */
@@ -176,7 +200,7 @@ function openTurn(
   { host, request, entry, config, principal }: Prepared,
   afterSeq: number,
   poolReason: ColdReason | null,
-) {
+): OpenTurn {
   return {
     type: "open_turn",
     project: host.key.project,

@@ -6,6 +6,7 @@ import type { ContentEvent } from "../acp/agent.ts";
 import { mergeCall } from "../call/merge.ts";
 import type { SessionHost } from "./host.ts";
 import type { Live } from "./live.ts";
+import { blockBytes } from "./message.ts";
 
 /** The agent reports on a call: it began, or is over. */
 const REPORTS: readonly ToolCallStatus[] = [
@@ -41,9 +42,9 @@ async function spoke(host: SessionHost, live: Live, piece: Piece): Promise<void>
   const block = piece.value.content;
   if (block === undefined) return;
   const complete = live.message.add(piece.case === "messageDelta" ? "message" : "thought", block);
-  if (complete !== null) host.keep(complete);
+  for (const spoken of complete) host.keep(spoken);
   await host.flush();
-  host.say(piece, block.block.case === "text" ? block.block.value.text.length : 1_024);
+  host.say(piece, blockBytes(block));
 }
 
 /** What was said so far is whole: it goes into the log before what comes next. */

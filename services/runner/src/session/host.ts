@@ -21,6 +21,7 @@ import {
   readRecord,
 } from "@holdfast/ledger";
 import {
+  type EvictionReason,
   type HistoryTrail,
   type RecordCommand,
   type Results,
@@ -48,6 +49,8 @@ export type RunningTurn = {
   readonly turnId: string;
   readonly prompt: readonly ContentBlock[];
   execution: number;
+  /** Begins the prompt again on a new process (A18); false when there is no room for one. null: not any more. */
+  again: ((reason: EvictionReason) => boolean) | null;
 };
 
 /** A start on its way: how to give it up, and what came of it. */
@@ -119,14 +122,14 @@ export class SessionHost {
       ...(budgetMs === undefined ? {} : { budgetMs }),
     });
     if (changed.held !== null) this.held = changed.held;
+    if (changed.held !== null && (this.epoch !== null || changed.kind === "written")) {
+      this.observer.recorded(before, changed.held.record);
+    }
     if (changed.kind === "refused") {
       if (by.kind === "owner" && isDeposed(changed.refusal.reason)) this.depose(changed.refusal.reason);
       return changed;
     }
-    if (changed.kind === "written") {
-      this.forgetDropped(changed.held);
-      this.observer.recorded(before, changed.held.record);
-    }
+    if (changed.kind === "written") this.forgetDropped(changed.held);
     if (by.kind === "claimant" && changed.kind === "written") await this.takeOver(changed.held);
     await this.tell();
     return changed;
@@ -135,7 +138,10 @@ export class SessionHost {
   /** The record as it is now: others write to it, too (answers, Stops). */
   async refresh(): Promise<void> {
     const read = await readRecord(this.world.store.records, this.key);
-    if (read.kind === "read" && read.held !== null) this.held = read.held;
+    if (read.kind !== "read" || read.held === null) return;
+    const before = this.held?.record ?? null;
+    this.held = read.held;
+    if (this.epoch !== null) this.observer.recorded(before, read.held.record);
   }
 
   /** Holds again what the record says this incarnation holds (E1): its process counts as gone. */
@@ -236,8 +242,11 @@ export class SessionHost {
     return {
       prompt: (turnId) => (this.turn?.turnId === turnId ? this.turn.prompt : null),
       call: fromLog.call,
-      unfinished: (record) =>
-        this.live === null ? fromLog.unfinished(record) : Promise.resolve(this.live.unfinished.closing(record)),
+      // The process knows the turn it works on; of a turn before that the log knows.
+      unfinished: async (record, turnId) =>
+        this.live !== null && this.turn?.turnId === turnId
+          ? this.live.unfinished.closing(record, turnId)
+          : fromLog.unfinished(record, turnId),
     };
   }
 
@@ -265,6 +274,7 @@ export class SessionHost {
     this.journal = null;
     this.appended.clear();
     this.content = [];
+    this.observer.left();
     this.feed.close();
   }
 

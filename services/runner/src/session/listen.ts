@@ -7,7 +7,7 @@ import type { SessionHost } from "./host.ts";
 import { agentExited } from "./loss.ts";
 import { promptSettled } from "./settle.ts";
 
-/** What a message that is not counted by its content weighs in the inbox. */
+/** What a message, and each of its parts, weighs in the inbox besides its content. */
 const SMALL_BYTES = 256;
 
 export function listen(host: SessionHost, instance: string): AgentListener {
@@ -35,7 +35,13 @@ export function seeTo(host: SessionHost): void {
   );
 }
 
+/** What a message weighs: its texts and attachments, however deep. */
 function sizeOf(value: object): number {
-  const texts = Object.values(value).filter((part) => typeof part === "string");
-  return texts.reduce((sum, text) => sum + text.length, SMALL_BYTES);
+  return Object.values(value).reduce<number>((sum, part) => sum + contentOf(part), SMALL_BYTES);
+}
+
+function contentOf(part: unknown): number {
+  if (typeof part === "string") return part.length;
+  if (part instanceof Uint8Array) return part.byteLength;
+  return typeof part === "object" && part !== null ? sizeOf(part) : 0;
 }

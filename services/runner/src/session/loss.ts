@@ -1,6 +1,6 @@
 // A process goes, whatever the reason: its slot closes, its tree is ended, and when nothing of it is left one swap records
 // the loss and releases the session (A12, A18, A20, D13). There is no other way out.
-import type { EvictionReason, Outcome, TurnError } from "@holdfast/pool";
+import { type ColdReason, EVICTION_REASONS, type EvictionReason, type Outcome, type TurnError } from "@holdfast/pool";
 import type { AgentExit } from "../acp/agent.ts";
 import { boundary } from "./content.ts";
 import type { SessionHost } from "./host.ts";
@@ -21,6 +21,7 @@ export function agentExited(host: SessionHost, exit: AgentExit): void {
 /** The pool's `end`: from here on the process counts as gone; what it still says is stale. */
 export function endProcess(host: SessionHost, instance: string, reason: EvictionReason): void {
   const { live, starting, world } = host;
+  const again = beginsAgain(host, reason);
   let gone: Promise<void> = Promise.resolve();
   if (live !== null && host.isCurrent(instance)) {
     boundary(host, live);
@@ -34,13 +35,27 @@ export function endProcess(host: SessionHost, instance: string, reason: Eviction
   if (live !== null || starting !== null) host.observer.evicted(reason);
   const report = (error: unknown) =>
     world.log.error("agent.exit", { reason: "teardown", error, instance, ...host.named });
-  world.background(gone.catch(report).then(() => host.inLane(() => closed(host, instance, reason))));
+  world.background(gone.catch(report).then(() => host.inLane(() => closed(host, instance, reason, again))));
 }
 
-async function closed(host: SessionHost, instance: string, reason: EvictionReason): Promise<void> {
-  if (host.epoch !== null) await recordLoss(host, reason, host.failure);
+/**
+ * A18: a warm process failed its prompt before anything of it was shown and before an answer was written to it; the prompt is
+ * begun again on a new process, once.
+ */
+function beginsAgain({ live, turn }: SessionHost, reason: EvictionReason): boolean {
+  const failed = reason === "agent_exited" || reason === "prompt_failed";
+  return failed && turn?.again != null && live !== null && !live.shown && live.written.size === 0;
+}
+
+async function closed(host: SessionHost, instance: string, reason: EvictionReason, again: boolean): Promise<void> {
+  const { failure } = host;
+  if (host.epoch !== null) await recordLoss(host, reason, failure, again);
   host.failure = null;
   host.world.pool.step({ kind: "closed", key: host.slot, instance });
+  const goesOn = again && host.epoch !== null ? host.turn : null;
+  const begin = goesOn?.again ?? null;
+  if (goesOn !== null) goesOn.again = null;
+  if (begin !== null && !begin(reason)) await recordLoss(host, reason, failure);
   host.tellEmptied();
   host.world.forgetIfEmpty(host);
 }
@@ -51,20 +66,37 @@ export type Failure = { readonly message: string; readonly stderr: string };
 const LOSS_BUDGET_MS = 2_000;
 const LOSS_RETRY_MS = 1_000;
 
-/** One swap: what was lost, how the turn ends if it ends, and the session released unless a start waits for it (E1). */
-export async function recordLoss(host: SessionHost, reason: EvictionReason, failure: Failure | null): Promise<void> {
+/**
+ * One swap: what was lost, how the turn ends if it ends, and the session released unless a start waits for it (E1) or the
+ * turn is begun again.
+ */
+export async function recordLoss(
+  host: SessionHost,
+  reason: EvictionReason,
+  failure: Failure | null,
+  again = false,
+): Promise<void> {
   const release = !host.hasWaiting;
-  const changed = await host.change(
-    { type: "lose_process", reason, ...endingOf(host, reason, failure), release },
-    host.writer,
-    LOSS_BUDGET_MS,
-  );
+  const loss = { type: "lose_process", reason, ...endingOf(host, reason, failure), release } as const;
+  const changed = await host.change(again ? { ...loss, restarts: true } : loss, host.writer, LOSS_BUDGET_MS);
   if (changed.kind === "refused") {
     if (host.epoch !== null) tryAgain(host, reason, failure);
     return;
   }
-  host.turn = null;
-  if (release) host.leave();
+  const { turn, owner } = changed.held.record;
+  if (turn === null || turn.ending !== null || !again) host.turn = null;
+  if (owner === null) host.leave();
+}
+
+/** A start that waited for its seat did not come: what is owned without a process is released after all (E1). */
+export async function releaseUnused(host: SessionHost): Promise<void> {
+  if (host.epoch === null || host.hasSlot || host.hasWaiting) return;
+  const reason = host.held?.record.coldReason ?? "closed";
+  await recordLoss(host, isEviction(reason) ? reason : "closed", null);
+}
+
+function isEviction(reason: ColdReason): reason is EvictionReason {
+  return (EVICTION_REASONS as readonly ColdReason[]).includes(reason);
 }
 
 /** The store does not answer: the record still names this runner, and says so truly once it can be written. */

@@ -1,10 +1,23 @@
 // The message an agent is writing. Its pieces are live; at a boundary (another kind of update, the end of the prompt, or
 // the size limit) the whole becomes one durable event.
-import { create } from "@bufbuild/protobuf";
-import { type ContentBlock, type Message, MessageSchema, TextBlockSchema, type TurnEvent } from "@holdfast/proto";
+//
+// M1  What the durable events of a message hold together is what its pieces held: nothing is cut, however large a piece is.
+// M2  One event's content has at most MESSAGE_BYTES, unless it is one attachment.
+import { create, toJson } from "@bufbuild/protobuf";
+import {
+  type ContentBlock,
+  ContentBlockSchema,
+  type Message,
+  MessageSchema,
+  TextBlockSchema,
+  type TurnEvent,
+} from "@holdfast/proto";
 
-/** A longer message becomes several durable events. */
+/** A longer message becomes several durable events. As JSON, which is how the log keeps it. */
 export const MESSAGE_BYTES = 256 * 1024;
+/** No character of a text takes more bytes in JSON. */
+const CHARACTER_MOST_BYTES = 6;
+const PIECE_CHARACTERS = Math.floor(MESSAGE_BYTES / CHARACTER_MOST_BYTES) - 1;
 
 export type Spoken = Extract<TurnEvent["event"], { case: "message" | "thought" }>;
 
@@ -14,52 +27,68 @@ export class MessageInProgress {
   private bytes = 0;
 
   /** Takes a piece; gives back what it completes. */
-  add(kind: Spoken["case"], block: ContentBlock): Spoken | null {
-    const size = sizeOf(block);
-    const complete = kind !== this.kind || this.bytes + size > MESSAGE_BYTES ? this.take() : null;
+  add(kind: Spoken["case"], block: ContentBlock): readonly Spoken[] {
+    const complete = kind === this.kind ? [] : [this.take()];
     this.kind = kind;
-    this.bytes += size;
-    const last = this.blocks.at(-1)?.block;
-    if (block.block.case === "text" && last?.case === "text") last.value.text += block.block.value.text;
-    else this.blocks.push(copy(block));
-    return complete;
+    for (const piece of split(block)) {
+      const size = blockBytes(piece);
+      if (this.bytes + size > MESSAGE_BYTES) complete.push(this.take());
+      this.bytes += size;
+      this.append(piece);
+    }
+    return complete.filter((spoken) => spoken !== null);
   }
 
   /** What has been said since the last boundary, or null. */
   take(): Spoken | null {
     if (this.blocks.length === 0) return null;
-    const value = this.whole();
+    const value = create(MessageSchema, { content: this.blocks });
     this.blocks = [];
     this.bytes = 0;
     return { case: this.kind, value };
   }
 
-  /** For a snapshot: a message in progress, not a thought. */
+  /** For a snapshot: a message in progress, not a thought. It stays as it is when more is said. */
   peek(): Message | null {
-    return this.blocks.length === 0 || this.kind === "thought" ? null : this.whole();
+    if (this.blocks.length === 0 || this.kind === "thought") return null;
+    return create(MessageSchema, { content: this.blocks.map(copy) });
   }
 
-  private whole(): Message {
-    return create(MessageSchema, { content: this.blocks });
+  private append(piece: ContentBlock): void {
+    const last = this.blocks.at(-1)?.block;
+    if (piece.block.case === "text" && last?.case === "text") last.value.text += piece.block.value.text;
+    else this.blocks.push(copy(piece));
   }
+}
+
+/** Size of a piece as the log would keep it. */
+export function blockBytes(block: ContentBlock): number {
+  const kept = block.block.case === "text" ? block.block.value.text : toJson(ContentBlockSchema, block);
+  return Buffer.byteLength(JSON.stringify(kept), "utf8");
 }
 
 /** Text is added to later, so the piece that the live readers got is not the one kept. */
 function copy(block: ContentBlock): ContentBlock {
-  if (block.block.case !== "text") return block;
-  const value = create(TextBlockSchema, { text: block.block.value.text });
-  return { ...block, block: { case: "text", value } };
+  return block.block.case === "text" ? textBlock(block.block.value.text) : block;
 }
 
-function sizeOf({ block }: ContentBlock): number {
-  switch (block.case) {
-    case "text":
-      return block.value.text.length;
-    case "image":
-      return block.value.data.length;
-    case "embeddedResource":
-      return block.value.content.value?.length ?? 0;
-    default:
-      return 0;
+/** A text larger than an event may be becomes several, between two characters. */
+function split(block: ContentBlock): readonly ContentBlock[] {
+  if (block.block.case !== "text" || blockBytes(block) <= MESSAGE_BYTES) return [block];
+  const { text } = block.block.value;
+  const pieces: ContentBlock[] = [];
+  for (let start = 0, end = 0; start < text.length; start = end) {
+    end = start + PIECE_CHARACTERS;
+    if (isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+    pieces.push(textBlock(text.slice(start, end)));
   }
+  return pieces;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function textBlock(text: string): ContentBlock {
+  return create(ContentBlockSchema, { block: { case: "text", value: create(TextBlockSchema, { text }) } });
 }

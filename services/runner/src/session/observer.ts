@@ -30,7 +30,8 @@ export class SessionObserver {
   private execution: OpenSpan<"invoke_agent"> | null = null;
   private lastExecution = "";
   private park: OpenSpan<"holdfast.session.park"> | null = null;
-  private readonly tools = new Map<string, OpenSpan<"execute_tool">>();
+  /** By tool-call id, of this execution; null: it is over. */
+  private readonly tools = new Map<string, OpenSpan<"execute_tool"> | null>();
   private checkedOutAt = 0;
 
   constructor({ telemetry, log, clock }: ObserverWorld, key: SessionKey) {
@@ -93,24 +94,25 @@ export class SessionObserver {
 
   private endExecution(stopReason: string): void {
     this.endPark();
-    for (const span of this.tools.values()) span.end();
+    for (const span of this.tools.values()) span?.end();
     this.tools.clear();
     if (stopReason !== "") this.execution?.set({ stopReason });
     this.execution?.end();
     this.execution = null;
   }
 
+  /** A call that is over may be spoken of again, and an id may come back for another call: one span for each. */
   tool({ id, kind, status }: ToolCall): void {
-    let span = this.tools.get(id);
-    if (span === undefined && this.execution !== null) {
-      const options = { parent: this.execution.traceparent };
-      span = this.telemetry.start("execute_tool", { ...this.session, tool: kind || "other", toolCall: id }, options);
-      this.tools.set(id, span);
-    }
-    if (status !== ToolCallStatus.COMPLETED && status !== ToolCallStatus.FAILED) return;
-    span?.set({ status: status === ToolCallStatus.COMPLETED ? "completed" : "failed" });
-    span?.end();
-    this.tools.delete(id);
+    if (this.execution === null) return;
+    const isOver = status === ToolCallStatus.COMPLETED || status === ToolCallStatus.FAILED;
+    const known = this.tools.get(id);
+    if (known === null && isOver) return;
+    const attributes = { ...this.session, tool: kind || "other", toolCall: id };
+    const span = known ?? this.telemetry.start("execute_tool", attributes, { parent: this.execution.traceparent });
+    this.tools.set(id, isOver ? null : span);
+    if (!isOver) return;
+    span.set({ status: status === ToolCallStatus.COMPLETED ? "completed" : "failed" });
+    span.end();
   }
 
   /** An answer is admitted: its way to the agent, as a part of the trace of whoever answered. */
@@ -139,7 +141,12 @@ export class SessionObserver {
     this.log.warn("gate.refused", { reason, agent: this.agent });
   }
 
-  /** What a swap changed. */
+  /** The session is not this runner's any more: what is still open of it ends here, as far as we can tell. */
+  left(): void {
+    this.endExecution("");
+  }
+
+  /** What a swap changed, ours or another's that we learned of. */
   recorded(before: SessionRecord | null, after: SessionRecord): void {
     for (const gate of after.gates) if (!before?.gates.some(({ gateId }) => gateId === gate.gateId)) this.opened(gate);
     const known = new Set(before?.tombstones.map(({ gateId }) => gateId));

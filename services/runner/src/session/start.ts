@@ -45,7 +45,7 @@ async function launch(
 ): Promise<StartOutcome> {
   const prepared = await entry.prepare({ key: host.key, directory, config, secrets, traceparent });
   if (prepared.kind === "failed") return { kind: "failed", message: prepared.message, stderr: "" };
-  return startAgent({
+  const outcome = await startAgent({
     ...prepared.start,
     instance,
     load,
@@ -53,6 +53,8 @@ async function launch(
     listener: listen(host, instance),
     room: () => host.inbox.room(),
   });
+  if (outcome.kind === "failed") await prepared.undo();
+  return outcome;
 }
 
 async function arrived(host: SessionHost, wanted: StartWanted, outcome: StartOutcome): Promise<void> {

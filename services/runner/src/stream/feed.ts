@@ -6,15 +6,15 @@
 // F1  A reader gets every durable event after its cursor once, in order (P9), however slow it is.
 // F2  A reader's queue holds at most READER_EVENTS and READER_BYTES; beyond, it is dropped and the log takes over, so that
 //     only live deltas can be missed (B4).
-// F3  A reader that stops reading costs the others nothing.
+// F3  A reader that stops reading costs the others nothing; one whose signal aborts is forgotten at once, read or not.
 import type { TurnEvent } from "@holdfast/proto";
 
 /** Items one reader's queue may hold. */
 export const READER_EVENTS = 1_024;
 /** Size of what one reader's queue may hold. */
 export const READER_BYTES = 4 * 1024 * 1024;
-/** Entries read from the log at once while a reader catches up. */
-const CATCH_UP_EVENTS = 256;
+/** Entries read from the log at once while a reader catches up: an entry may have EVENT_BYTES. */
+export const CATCH_UP_EVENTS = 32;
 
 /** Durable events after a number, ascending; at most `limit`. */
 export type ReadLog = (after: number, limit: number) => Promise<readonly TurnEvent[]>;
@@ -46,12 +46,20 @@ export class Feed {
     for (const reader of this.readers) reader.offer(event, bytes);
   }
 
-  /** Registered at once: nothing published after this call is missed. Ends when the signal aborts or the feed closes. */
+  /** Registered at once: no durable event after the number is missed. Ends when the signal aborts or the feed closes. */
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent> {
-    const reader = new Reader(after);
-    if (!this.closed) this.readers.add(reader);
-    else reader.close();
-    return this.deliver(reader, signal);
+    const reader = new Reader(after, after < this.last);
+    if (this.closed) reader.close();
+    else if (!signal.aborted) this.readers.add(reader);
+    const gone = () => {
+      this.readers.delete(reader);
+      reader.wake();
+    };
+    signal.addEventListener("abort", gone, { once: true });
+    return this.deliver(reader, signal, () => {
+      signal.removeEventListener("abort", gone);
+      this.readers.delete(reader);
+    });
   }
 
   /** The session has left this runner: readers get what is left and end. */
@@ -60,13 +68,11 @@ export class Feed {
     for (const reader of this.readers) reader.close();
   }
 
-  private async *deliver(reader: Reader, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-    const stop = () => reader.wake();
-    signal.addEventListener("abort", stop, { once: true });
+  private async *deliver(reader: Reader, signal: AbortSignal, forget: () => void): AsyncGenerator<TurnEvent> {
     try {
       while (!signal.aborted) {
         if (reader.behind) {
-          yield* this.catchUp(reader);
+          yield* this.catchUp(reader, signal);
           continue;
         }
         const event = reader.take();
@@ -75,32 +81,38 @@ export class Feed {
         else await reader.more(signal);
       }
     } finally {
-      signal.removeEventListener("abort", stop);
-      this.readers.delete(reader);
+      forget();
     }
   }
 
-  private async *catchUp(reader: Reader): AsyncGenerator<TurnEvent> {
-    const missed = await this.readLog(reader.cursor, CATCH_UP_EVENTS);
+  /** What is published while the log is read is not in what was read: the reader is live only when it has the newest. */
+  private async *catchUp(reader: Reader, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+    const promised = this.last;
+    const missed = reader.cursor < promised ? await this.readLog(reader.cursor, CATCH_UP_EVENTS) : [];
+    if (missed.length === 0 && reader.cursor < promised) {
+      throw new Error(`the log holds nothing after event ${reader.cursor}, but event ${promised} was published`);
+    }
     for (const event of missed) {
+      if (signal.aborted) return;
       reader.cursor = Number(event.seq);
       yield event;
     }
-    if (reader.cursor >= this.last || missed.length === 0) reader.live();
+    if (reader.cursor >= this.last) reader.live();
   }
 }
 
-/** One reader's place in the stream. It begins behind: the log is read before the queue is used. */
+/** One reader's place in the stream. While it is behind, the log is read before the queue is used. */
 class Reader {
   cursor: number;
-  behind = true;
+  behind: boolean;
   ended = false;
   private queue: { event: TurnEvent; bytes: number }[] = [];
   private bytes = 0;
   private woken: (() => void) | null = null;
 
-  constructor(after: number) {
+  constructor(after: number, behind: boolean) {
     this.cursor = after;
+    this.behind = behind;
   }
 
   offer(event: TurnEvent, bytes: number): void {

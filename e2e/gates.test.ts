@@ -1,0 +1,263 @@
+// Gates: when one is shown and to whom, when none is, and how long one may stay open.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { Disposition, GateState, Outcome, type Session, SessionState, Tier, type TurnEvent } from "@holdfast/proto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Caller, eventually, refusalOf, TurnSeen } from "./src/caller.ts";
+import { scripted } from "./src/catalogue.ts";
+import { Stack } from "./src/stack.ts";
+import { StoreFile } from "./src/store-file.ts";
+
+const TURN_LIMIT_MS = 3_000;
+const RELOADS = 10;
+/** The agent's own signs, for what happens where no caller sees it. */
+const HELD_BACK_MS = 1_500;
+
+let stack: Stack;
+/** Each at a gateway of its own. */
+let one: Caller;
+let other: Caller;
+
+const ran = (session: string) => stack.ledger(session).map(({ command }) => command);
+const pending = ({ gates }: Session) =>
+  gates.filter(({ state }) => state === GateState.PENDING).map(({ gateId }) => gateId);
+
+describe("gates", () => {
+  beforeAll(async () => {
+    const agents = [scripted("scripted"), scripted("early", "--early-gate")];
+    stack = await Stack.start({ gateways: 2, agents, settings: { HOLDFAST_LOG_LEVEL: "debug" } });
+    one = stack.caller();
+    other = stack.caller({ gateway: stack.gateways[1] ?? stack.gateway });
+  });
+  afterAll(() => stack.close());
+
+  it("31: a gate is in the store before a client sees it: whoever is told of it can answer it at once, anywhere", async () => {
+    const session = "told";
+    for await (const { event } of one.stream(session, "run echo told")) {
+      if (event.case !== "gateOpened") continue;
+      const gateId = event.value.gate?.gateId ?? "";
+      expect((await other.inbox(session)).map((gate) => gate.gateId)).toEqual([gateId]);
+      expect(await other.allow(session, gateId)).toMatchObject({ duplicate: false });
+      break;
+    }
+    await eventually("it ran", () => ran(session).length === 1);
+  });
+
+  it("31: the store is down when the agent asks: nothing is announced and nothing runs until it is back", async () => {
+    const session = "store-down-for-a-while";
+    const { lock, seen, turn } = await withStoreDown(session);
+    await eventually("the agent has asked", () => agentNotes(session).includes("call-1"));
+    expect((await one.session(session)).gates).toEqual([]);
+    expect(seen()).not.toContain("gateOpened");
+    lock[Symbol.dispose]();
+    const parked = await turn;
+    expect(parked.last).toBe("parked");
+    expect(pending(await one.session(session))).toEqual(parked.gateIds);
+    await one.allow(session, parked.gateId);
+    await one.ended(session, parked.turnId);
+    expect(ran(session)).toEqual(["echo unseen"]);
+  });
+
+  it("31: the store stays down: the process is ended, nobody was told, nothing has run", async () => {
+    const session = "store-down";
+    const { lock, seen, turn } = await withStoreDown(session);
+    await eventually(
+      "its process is gone",
+      () => stack.agentsOf(session),
+      (pids) => pids.length === 0,
+    );
+    expect(seen()).not.toContain("gateOpened");
+    lock[Symbol.dispose]();
+    const ended = await turn;
+    expect(ended.one("ended").outcome).toBe(Outcome.FAILED);
+    expect(ended.of("gateOpened")).toEqual([]);
+    expect(await one.inbox(session)).toEqual([]);
+    expect(ran(session)).toEqual([]);
+  });
+
+  it("38: an agent that asks before its first turn never lets a tool run", async () => {
+    const session = "early";
+    const seen = await one.turn(session, "say hello", { agent: "early", follow: 2 });
+    expect(seen.one("ended").outcome).toBe(Outcome.COMPLETED);
+    for (const gateId of seen.gateIds) await refusalOf(one.allow(session, gateId));
+    expect(pending(await one.session(session))).toEqual([]);
+    expect((await one.turn(session, "say again", { agent: "early" })).one("started").tier).toBe(Tier.WARM);
+    expect(ran(session)).toEqual([]);
+  });
+
+  it("38: an agent that asks after its turn has ended is answered cancelled: never recorded, never shown, nothing runs", async () => {
+    const session = "stray";
+    const turn = await one.turn(session, "noise stray-gate");
+    expect(turn.one("ended").outcome).toBe(Outcome.COMPLETED);
+    await eventually("the agent has its answer, and reports", () =>
+      saidBetweenTurns(session).includes("toolCallUpdate"),
+    );
+    const idle = await one.session(session);
+    expect([idle.state, idle.gates, idle.closedGates]).toEqual([SessionState.IDLE, [], []]);
+    expect(await other.inbox(session)).toEqual([]);
+    const next = await one.turn(session, "pid");
+    expect(next.text).toBe(`pid ${idle.pid}`);
+    const log = await one.ended(session, next.turnId);
+    expect([...log.of("gateOpened"), ...log.of("toolCall")]).toEqual([]);
+    expect(ran(session)).toEqual([]);
+  });
+
+  describe.each([
+    { when: "on a first turn", before: "" },
+    { when: "on a continuation", before: "run echo before\n" },
+  ])("$when", ({ when, before }) => {
+    const ranBefore = before === "" ? [] : ["echo before"];
+
+    /** Parked on the pair's own gates. */
+    async function parkedOn(session: string, line: string): Promise<{ turnId: string; gateIds: readonly string[] }> {
+      const limits = { turnLimit: durationFromMs(TURN_LIMIT_MS) };
+      const first = await one.turn(session, `${before}${line}\nsay done`, { limits });
+      if (before === "") return first;
+      await one.allow(session, first.gateId);
+      await one.parkedOn(session, first.gateId);
+      const { turnId } = first;
+      const isPair = line.startsWith("both");
+      const { gates } = await eventually(
+        "the pair's gates",
+        () => one.session(session),
+        (held) => pending(held).length === (isPair ? 2 : 1),
+      );
+      return { turnId, gateIds: gates.filter(({ state }) => state === GateState.PENDING).map(({ gateId }) => gateId) };
+    }
+
+    it("74: a batch whose allowed call reports only after its sibling's gate is answered parks at once; no limit fires", async () => {
+      const session = `batch-${when.replaceAll(" ", "-")}`;
+      const { turnId, gateIds } = await parkedOn(session, "batch echo free && echo gated");
+      const { pid, state } = await one.session(session);
+      expect(state).toBe(SessionState.PARKED);
+      // Longer than the whole turn may run: waiting for people does not count.
+      await one.turn(`${session}-meanwhile`, `sleep ${TURN_LIMIT_MS + 1_000}`);
+      const still = await one.session(session);
+      expect([still.state, still.pid, pending(still)]).toEqual([SessionState.PARKED, pid, gateIds]);
+      expect(ran(session)).toEqual(ranBefore);
+      await one.allow(session, gateIds[0] ?? "");
+      const ended = await one.ended(session, turnId);
+      expect(ended.of("ended").at(-1)?.outcome).toBe(Outcome.COMPLETED);
+      expect(ran(session)).toEqual([...ranBefore, "echo free", "echo gated"]);
+    });
+
+    it("74: a pair that runs only when both are answered stays parked between the answers, and both run", async () => {
+      const session = `held-${when.replaceAll(" ", "-")}`;
+      const { turnId, gateIds } = await parkedOn(session, "both-held echo a && echo b");
+      const [a = "", b = ""] = gateIds;
+      const { pid } = await one.session(session);
+      await one.allow(session, a);
+      const between = await one.session(session);
+      expect([between.state, pending(between), between.pid]).toEqual([SessionState.PARKED, [b], pid]);
+      expect(ran(session)).toEqual(ranBefore);
+      await other.allow(session, b);
+      const ended = await one.ended(session, turnId);
+      expect(ended.of("ended").at(-1)).toMatchObject({ outcome: Outcome.COMPLETED, uncertain: [] });
+      expect(ran(session)).toEqual([...ranBefore, "echo a", "echo b"]);
+    });
+
+    it("74: the turn limit bounds such a pair when the second answer never comes: one uncertain, one open and cold", async () => {
+      const session = `bounded-${when.replaceAll(" ", "-")}`;
+      const { gateIds } = await parkedOn(session, "both-held echo a && echo b");
+      const [a = "", b = ""] = gateIds;
+      await one.allow(session, a);
+      const cold = await eventually(
+        "cold",
+        () => one.session(session),
+        ({ owner }) => owner === undefined,
+      );
+      expect([cold.state, pending(cold)]).toEqual([SessionState.PARKED, [b]]);
+      expect(cold.gates.find(({ gateId }) => gateId === b)?.warm).toBe(false);
+      const again = await other.allow(session, a);
+      expect(again).toMatchObject({ duplicate: true, disposition: Disposition.UNCERTAIN });
+      expect(ran(session)).toEqual(ranBefore);
+      await one.stop(session);
+    });
+  });
+
+  it("81: watchers that did not answer see the gate answered; one that reloads never sees it as open", async () => {
+    const session = "watched";
+    const parked = await one.turn(session, "run sleep 600");
+    const watchers = await Promise.all([one, other, one].map((caller) => attach(caller, session)));
+    for (const { snapshot } of watchers) expect(pending(snapshot)).toEqual([parked.gateId]);
+    const answer = await one.allow(session, parked.gateId);
+    const reloads = await Promise.all(
+      Array.from({ length: RELOADS }, (_, index) => attach(index % 2 === 0 ? one : other, session)),
+    );
+    for (const { snapshot } of reloads) expect(pending(snapshot)).toEqual([]);
+    for (const caller of [one, other]) expect(await caller.inbox(session)).toEqual([]);
+    for (const { rest } of [...watchers, ...reloads]) {
+      const seen = await rest((event) => event.case === "continued");
+      const kinds = seen.kinds.filter((kind) => kind?.startsWith("gate"));
+      expect(kinds).toEqual(["gateOpened", "gateAnswered"]);
+      expect(seen.one("gateAnswered")).toMatchObject({ gateId: parked.gateId, answerId: answer.answerId });
+    }
+    await one.stop(session);
+    const last = await attach(other, session);
+    expect(pending(last.snapshot)).toEqual([]);
+    await last.rest((event) => event.case === "ended");
+  });
+});
+
+type Attached = {
+  readonly snapshot: Session;
+  readonly rest: (until: (event: TurnEvent["event"]) => boolean) => Promise<TurnSeen>;
+};
+
+/** A watcher from the session's first event: attached when its snapshot is here. */
+async function attach(caller: Caller, sessionId: string): Promise<Attached> {
+  const watch = caller.api.watchSession({ sessionId }, caller.options());
+  const first = await watch.next();
+  if (first.done || first.value.event?.event.case !== "snapshot") throw new Error("a watch begins with a snapshot");
+  const { session } = first.value.event.event.value;
+  if (session === undefined) throw new Error("a snapshot has a session");
+  const rest: Attached["rest"] = async (until) => {
+    const seen: TurnEvent[] = [];
+    for await (const { event } of watch) {
+      if (event === undefined) continue;
+      seen.push(event);
+      if (until(event.event)) return new TurnSeen(seen);
+    }
+    throw new Error(`the watch of ${sessionId} ended by itself`);
+  };
+  return { snapshot: session, rest };
+}
+
+/** A turn that asks for `echo unseen` while nobody can write to the store. */
+async function withStoreDown(session: string) {
+  const file = new StoreFile(stack.directory);
+  const events: TurnEvent[] = [];
+  const down = Promise.withResolvers<Disposable>();
+  const turn = (async () => {
+    const prompt = `say ready\nsleep ${HELD_BACK_MS}\nrun echo unseen`;
+    for await (const event of one.stream(session, prompt)) {
+      events.push(event);
+      if (event.event.case === "messageDelta") down.resolve(file.lock());
+    }
+    return new TurnSeen(events);
+  })();
+  const lock = await Promise.race([
+    down.promise,
+    turn.then(() => Promise.reject(new Error("the turn was over first"))),
+  ]);
+  expect(agentNotes(session)).not.toContain("call-1");
+  return { lock, turn, seen: () => new TurnSeen(events).kinds };
+}
+
+/** What the scripted agent keeps of what it said. */
+function agentNotes(session: string): string {
+  const work = stack.workOf(session);
+  return readdirSync(work)
+    .filter((name) => name.startsWith(".scripted-") && name.endsWith(".json"))
+    .map((name) => readFileSync(join(work, name), "utf8"))
+    .join("");
+}
+
+/** Kinds of updates that the runner heard from an agent without a prompt. */
+function saidBetweenTurns(session: string): string {
+  return stack.runner.lines
+    .filter((line) => line.event === "agent.noise" && line.session === session)
+    .map(({ reason }) => String(reason))
+    .join(" ");
+}

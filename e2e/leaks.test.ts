@@ -1,0 +1,113 @@
+import { Outcome } from "@holdfast/proto";
+import { fromServiceError } from "@holdfast/wire";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Caller, eventually, type TurnSeen } from "./src/caller.ts";
+import { light } from "./src/catalogue.ts";
+import { childrenOf, openFiles, residentBytes } from "./src/processes.ts";
+import type { Service } from "./src/service.ts";
+import { Stack } from "./src/stack.ts";
+
+const SESSIONS = Number(process.env.LEAK_SESSIONS ?? 1_000);
+/** After these a service has everything that it makes once: code compiled, connections, its heap at its working size. */
+const SETTLING_SESSIONS = SESSIONS/4;
+const AT_A_TIME = 4;
+/** Generous: a guard against hanging, not a measurement. */
+const BOUND_MS = 600_000;
+/** What a heap may grow by without a leak. The rest of the sessions, each leaving 100 KiB behind, would make it more. */
+const GROWTH_BYTES = 64 * 1024 * 1024;
+
+type Held = { readonly files: number; readonly residentBytes: number };
+
+describe("a runner and a gateway over many sessions", () => {
+  let stack: Stack;
+  let caller: Caller;
+  beforeAll(async () => {
+    stack = await Stack.start({
+      settings: { HOLDFAST_IDLE_TTL: "0" },
+      agents: [light("light"), light("exits", "--at", "initialize:exit")],
+    });
+    caller = stack.caller();
+  });
+  afterAll(() => stack.close());
+
+  it(
+    "17: slots, timers, listeners and children return to zero after 1,000 sessions (no leak, flat memory)",
+    { timeout: BOUND_MS },
+    async () => {
+      console.log(Date.now(), await atRest(stack.runner));
+      await serve(0, SETTLING_SESSIONS);
+      const before = [await atRest(stack.runner), await atRest(stack.gateway)];
+      console.log(Date.now(), before);
+      await serve(SETTLING_SESSIONS, SESSIONS);
+      const after = [await atRest(stack.runner), await atRest(stack.gateway)];
+      console.log(Date.now(), after);
+      for (const [index, { files, residentBytes }] of after.entries()) {
+        expect(files).toBeLessThanOrEqual(before[index]?.files ?? 0);
+        expect(residentBytes).toBeLessThan((before[index]?.residentBytes ?? 0) + GROWTH_BYTES);
+      }
+    },
+  );
+
+  async function serve(from: number, to: number): Promise<void> {
+    let next = from;
+    const lane = async (): Promise<void> => {
+      while (next < to) await session(next++);
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  }
+
+  /** Most sessions run one turn; every eighth takes one of the longer ways. */
+  async function session(number: number): Promise<void> {
+    const id = `session-${number}`;
+    switch (number % 32) {
+      case 0:
+        return allowed(id);
+      case 8:
+        return stopped(id);
+      case 16:
+        return ended(id, "light", "die", Outcome.FAILED);
+      case 24:
+        return ended(id, "exits", "any", Outcome.FAILED);
+      default:
+        return ended(id, "light", "any", Outcome.COMPLETED);
+    }
+  }
+
+  async function ended(id: string, agent: string, prompt: string, outcome: Outcome): Promise<void> {
+    expect((await turn(id, prompt, agent)).one("ended").outcome).toBe(outcome);
+  }
+
+  /** A runner whose machine is busy may be full, or not answer in time: nothing has run then. */
+  async function turn(id: string, prompt: string, agent = "light"): Promise<TurnSeen> {
+    for (;;) {
+      try {
+        return await caller.turn(id, prompt, { agent });
+      } catch (error) {
+        if (fromServiceError(error)?.reason !== "POOL_FULL") throw error;
+      }
+    }
+  }
+
+  async function allowed(id: string): Promise<void> {
+    const parked = await turn(id, "ask");
+    await caller.allow(id, parked.gateId);
+    expect((await caller.ended(id, parked.turnId)).one("ended").outcome).toBe(Outcome.COMPLETED);
+  }
+
+  async function stopped(id: string): Promise<void> {
+    const parked = await turn(id, "ask");
+    await caller.stop(id);
+    expect((await caller.ended(id, parked.turnId)).one("ended").outcome).toBe(Outcome.CANCELLED);
+  }
+
+  async function atRest(service: Service): Promise<Held> {
+    await eventually(
+      "no seat is taken",
+      () => stack.pool(),
+      ({ starting, busy, waiting, idle, closing }) => starting + busy + waiting + idle + closing === 0,
+    );
+    expect(stack.agents()).toEqual([]);
+    expect(childrenOf(service.pid)).toEqual([]);
+    return { files: openFiles(service.pid), residentBytes: residentBytes(service.pid) };
+  }
+});
