@@ -246,7 +246,7 @@ describe("fields", { timeout: LONG_MS }, () => {
               agent: "a b",
               requestId: "\n",
               labels: { "": "v" },
-              ifBusy: 77,
+              ifBusy: 77 as IfBusy,
               limits: { idleTtl: { seconds: -1n } },
             },
             options,
@@ -282,7 +282,7 @@ describe("fields", { timeout: LONG_MS }, () => {
     {
       rpc: "ListSessions",
       call: (api: Caller["api"], options: object) =>
-        api.listSessions({ pageSize: -1, pageToken: "?", states: [77] }, options),
+        api.listSessions({ pageSize: -1, pageToken: "?", states: [77 as SessionState] }, options),
       json: { pageSize: -1, pageToken: "?", states: [77] },
       fields: ["page_size", "page_token", "states[0]"],
     },

@@ -8,7 +8,7 @@ import { UnfinishedCalls } from "./unfinished.ts";
 
 const { UNSPECIFIED, PENDING, IN_PROGRESS, COMPLETED, FAILED, NOT_EXECUTED, OUTCOME_UNKNOWN } = ToolCallStatus;
 
-const announced = (id: string, status = PENDING): TurnEvent["event"] => ({
+const announced = (id: string, status: ToolCallStatus = PENDING): TurnEvent["event"] => ({
   case: "toolCall",
   value: call(id, { status }),
 });

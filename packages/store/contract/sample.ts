@@ -108,7 +108,6 @@ const pending: Gate = {
   bindable: true,
   mayRepeat: "g-0",
   openedAt: 1_764_500_003_000,
-  parkedUntil: 1_764_500_303_000,
   expiresAt: 1_765_104_803_000,
   warm: true,
   state: { kind: "pending" },
@@ -134,7 +133,7 @@ const moot: Tombstone = {
   state: { kind: "answered", answer: { ...answer, answerId: "a-0", disposition: { kind: "moot", why: "withdrawn" } } },
 };
 
-const { state: _state, warm: _warm, parkedUntil: _parkedUntil, ...openedGate } = pending;
+const { state: _state, warm: _warm, ...openedGate } = pending;
 const error = { reason: "AGENT_START_FAILED", message: "the agent exited with 1", nextStep: "look at its stderr" };
 
 const tells: readonly StateEvent["tell"][] = [

@@ -81,7 +81,6 @@ export type OpenGate = {
   readonly options: readonly GateOption[];
   readonly digest: string;
   readonly bindable: boolean;
-  readonly approvalTtlMs: number;
   readonly approvalExpiryMs: number;
 };
 export type GateDecision =

@@ -143,6 +143,8 @@ export function release(record: SessionRecord): SessionRecord {
     ...freshAttempts(record),
     epoch: record.epoch + 1,
     owner: null,
+    // Whoever waited to go on with the process waits for nothing any more: the next prompt may come from anyone.
+    next: null,
     lastRunner: record.owner?.runner ?? record.lastRunner,
   };
 }

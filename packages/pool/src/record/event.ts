@@ -4,7 +4,7 @@ import type { ColdReason, GateCloseReason, Outcome, Tier, Verdict } from "../rea
 import type { Gate, Millis, TurnError } from "./record.ts";
 
 /** What never changes about a gate. */
-export type OpenedGate = Omit<Gate, "state" | "warm" | "parkedUntil">;
+export type OpenedGate = Omit<Gate, "state" | "warm">;
 
 export type StateEvent = {
   /** `<type>:<what it tells of>`: appending it twice is recognised by this. */

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { OPEN_GATES_PER_SESSION } from "../limits.ts";
 import {
   APPROVAL_EXPIRY_MS,
-  APPROVAL_TTL_MS,
   aGate,
   aLoss,
   anAdmission,
@@ -43,7 +42,6 @@ describe("a gate opens", () => {
       warm: true,
       mayRepeat: null,
       openedAt: ledger.now,
-      parkedUntil: ledger.now + APPROVAL_TTL_MS,
       expiresAt: ledger.now + APPROVAL_EXPIRY_MS,
     });
     expect(ledger.events("gate_opened")).toHaveLength(1);

@@ -85,12 +85,11 @@ function addGate(held: SessionRecord, command: OpenGate, now: number): SessionRe
     bindable,
     mayRepeat: uncertainLike(held, digest),
     openedAt: now,
-    parkedUntil: now + command.approvalTtlMs,
     expiresAt: now + command.approvalExpiryMs,
     warm: true,
     state: { kind: "pending" },
   };
-  const { state: _pending, warm: _warm, parkedUntil: _until, ...opened } = gate;
+  const { state: _pending, warm: _warm, ...opened } = gate;
   return tell({ ...held, gates: [...held.gates, gate] }, now, gateId, { type: "gate_opened", gate: opened });
 }
 

@@ -115,7 +115,7 @@ describe("an eviction of a waiting slot (A20)", () => {
     const ledger = parked();
     expect(evict(ledger, "approval_ttl")).toEqual({ kind: "cold" });
     expect(ledger.record).toMatchObject({ owner: OWNER, process: null, coldReason: "approval_ttl" });
-    expect(ledger.record.gates[0]).toMatchObject({ warm: false, parkedUntil: ledger.now });
+    expect(ledger.record.gates[0]).toMatchObject({ warm: false });
     ledger.must(GATEWAY, anAnswer("g1"));
     ledger.must(ledger.owner, aLoss({ reason: "approval_ttl" }));
     expect(ledger.record).toMatchObject({ owner: null, execution: { state: "queued" } });

@@ -36,7 +36,7 @@ export function markCold(held: SessionRecord, { reason }: MarkCold, { now }: Mom
   const writing = held.gates.some((gate) => hasDisposition(gate, "sending"));
   const working = openTurn(held) !== null && pendingGates(held).length === 0;
   if (queuedAnswers(held).length > 0 || working || (reason === "memory" && writing)) return same({ kind: "kept" });
-  const gates = held.gates.map((gate) => ({ ...gate, warm: false, parkedUntil: Math.min(gate.parkedUntil, now) }));
+  const gates = held.gates.map((gate) => ({ ...gate, warm: false }));
   return write(park({ ...held, gates, process: null, coldReason: reason }, now), { kind: "cold" });
 }
 

@@ -180,8 +180,6 @@ export type Gate = {
   /** An uncertain gate of the same call (D13). */
   readonly mayRepeat: string | null;
   readonly openedAt: Millis;
-  /** Until when the process is kept. */
-  readonly parkedUntil: Millis;
   readonly expiresAt: Millis;
   /** Whether the process that raised it is alive. */
   readonly warm: boolean;

@@ -147,7 +147,6 @@ export function aGate(gateId: string, change: Partial<OpenGate> = {}): OpenGate 
     options: OPTIONS,
     digest: `digest of ${gateId}`,
     bindable: true,
-    approvalTtlMs: APPROVAL_TTL_MS,
     approvalExpiryMs: APPROVAL_EXPIRY_MS,
     ...change,
   };

@@ -57,7 +57,6 @@ export const openedGateShape = z.object({
 });
 
 export const gateShape = openedGateShape.extend({
-  parkedUntil: millis,
   warm: z.boolean(),
   state: z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("pending") }),

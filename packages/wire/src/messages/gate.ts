@@ -22,16 +22,25 @@ import { answerMessage } from "./answer.ts";
 /** Whose gate it is: what every message of it repeats for inboxes. */
 export type GateSession = { readonly sessionId: string; readonly labels: Readonly<Record<string, string>> };
 
+/** The same, with what tells until when its process is kept. */
+export type ParkedSession = GateSession & Pick<pool.SessionRecord, "execution" | "config">;
+
 /** A gate of the record: pending, or answered without a final disposition. `call` null shows the preview. */
-export function gateMessage(gate: pool.Gate, session: GateSession, call: ToolCall | null): Gate {
+export function gateMessage(gate: pool.Gate, session: ParkedSession, call: ToolCall | null): Gate {
   const answered = gate.state.kind === "answered" ? gate.state.answer : null;
   return create(GateSchema, {
     ...openedFields(gate, session, call),
-    parkedUntil: timestampFromMs(gate.parkedUntil),
+    parkedUntil: gate.warm ? parkedUntil(session) : undefined,
     state: gateStates.toWire(gate.state.kind),
     warm: gate.warm,
     answer: answered === null ? undefined : answerMessage(answered),
   });
+}
+
+/** approval_ttl runs from the moment the execution parked (D4); absent while it works. */
+function parkedUntil({ execution, config }: ParkedSession) {
+  const parkedAt = execution?.state === "parked" ? execution.parkedAt : null;
+  return parkedAt === null ? undefined : timestampFromMs(parkedAt + config.limits.approvalTtlMs);
 }
 
 /** The gate as it opened, for its event: pending, of a process that is alive. */

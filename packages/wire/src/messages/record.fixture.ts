@@ -38,7 +38,6 @@ export const GATE: pool.Gate = {
   bindable: true,
   mayRepeat: null,
   openedAt: AT_MS,
-  parkedUntil: AT_MS + 300_000,
   expiresAt: AT_MS + 600_000,
   warm: true,
   state: { kind: "pending" },

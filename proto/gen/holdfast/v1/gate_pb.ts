@@ -367,7 +367,8 @@ export type Gate = Message<"holdfast.v1.Gate"> & {
   openedAt?: Timestamp | undefined;
 
   /**
-   * Until when the process is kept waiting (Limits.approval_ttl). Not the gate's end.
+   * Until when the process is kept waiting (Limits.approval_ttl, from the moment the execution parked). Not the gate's end;
+   * absent while the execution works, or when the process is gone.
    *
    * @generated from field: google.protobuf.Timestamp parked_until = 11;
    */

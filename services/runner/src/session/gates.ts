@@ -35,7 +35,6 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
   if (host.journal === null) return;
   if (!host.isFlushed) return notRecorded(host, live, "STORE_UNAVAILABLE");
   const gateId = host.world.newId("gate");
-  const { limits } = host.held?.record.config ?? host.world.defaultConfig;
   const changed = await host.change(
     {
       type: "open_gate",
@@ -47,7 +46,6 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
       options: ask.options,
       digest: sha256(canonical.text),
       bindable: canonical.bindable,
-      approvalTtlMs: limits.approvalTtlMs,
       approvalExpiryMs: host.world.settings.approvalExpiryMs,
     },
     undefined,

@@ -27,12 +27,13 @@ export function listen(host: SessionHost, instance: string): AgentListener {
 
 /** Handles, in one turn of the lane, what has come; what comes meanwhile gets a turn of its own. */
 export function seeTo(host: SessionHost): void {
-  host.world.background(
-    host.inLane(async () => {
-      for (const handle of host.inbox.take()) await handle();
-      await host.flush();
-    }),
-  );
+  host.world.background(host.inLane(() => handleCome(host)));
+}
+
+/** In the lane. What was said before a prompt is sent is no part of it (B2): whoever sends the first one hears that out. */
+export async function handleCome(host: SessionHost): Promise<void> {
+  for (const handle of host.inbox.take()) await handle();
+  await host.flush();
 }
 
 /** What a message weighs: its texts and attachments, however deep. */

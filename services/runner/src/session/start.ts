@@ -5,7 +5,7 @@ import type { Agent, StartOutcome } from "../acp/agent.ts";
 import { startAgent } from "../acp/start-agent.ts";
 import type { AgentEntry } from "../catalogue/catalogue.ts";
 import type { SessionHost } from "./host.ts";
-import { listen, seeTo } from "./listen.ts";
+import { handleCome, listen } from "./listen.ts";
 import { Live } from "./live.ts";
 import { closeSlot } from "./loss.ts";
 import { sendPrompt } from "./prompt.ts";
@@ -89,6 +89,6 @@ async function becomeReady(host: SessionHost, wanted: StartWanted, agent: Agent)
     return;
   }
   host.observer.ready("prompt", tier, coldReason, pid);
+  await handleCome(host);
   if (host.turn !== null && host.isCurrent(instance)) sendPrompt(host, host.turn.prompt);
-  seeTo(host);
 }
