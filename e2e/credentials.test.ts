@@ -24,6 +24,7 @@ const TOKENS = {
   theirs: { project: "theirs", principal: "theo", roles: ["admin"] },
 } satisfies Record<string, TokenOf>;
 const BOUND_MS = 20_000;
+const LONG_MS = 180_000;
 
 type Role = "run" | "approve" | "watch" | "admin";
 type Rpc = {
@@ -77,7 +78,7 @@ async function doorOf(call: Promise<unknown>): Promise<string | null> {
   return refusal !== null && ["ROLE_MISSING", "CREDENTIAL_INVALID"].includes(refusal.reason) ? refusal.reason : null;
 }
 
-describe("credentials of callers", () => {
+describe("credentials of callers", { timeout: LONG_MS }, () => {
   let stack: Stack;
   let owner: Caller;
   let gateId: string;
@@ -85,8 +86,8 @@ describe("credentials of callers", () => {
     stack = await Stack.start({ tokens: TOKENS });
     owner = stack.caller({ token: "owns" });
     gateId = (await owner.turn("parked", "run echo held")).gateId;
-  });
-  afterAll(() => stack.close());
+  }, LONG_MS);
+  afterAll(() => stack.close(), LONG_MS);
 
   it("every RPC is open to its role and to admin, and to nobody else; who is not let in changes nothing", async () => {
     const { pid } = await owner.session("parked");
@@ -212,7 +213,7 @@ describe("credentials of callers", () => {
   });
 });
 
-describe("credentials of services", () => {
+describe("credentials of services", { timeout: LONG_MS }, () => {
   function directory(): string {
     const made = mkdtempSync(join(tmpdir(), "holdfast-e2e-credentials-"));
     onTestFinished(() => rmSync(made, { recursive: true, force: true }));

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
-import { Disposition, Follow, GateState, Outcome, type Session, SessionState, Tier, type TurnEvent } from "@holdfast/proto";
+import { Disposition, Follow, GateState, Outcome, type Session, SessionState, type TurnEvent } from "@holdfast/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Caller, eventually, refusalOf, TurnSeen } from "./src/caller.ts";
+import { type Caller, eventually, TurnSeen } from "./src/caller.ts";
 import { scripted } from "./src/catalogue.ts";
 import { Stack } from "./src/stack.ts";
 import { StoreFile } from "./src/store-file.ts";
@@ -78,13 +78,16 @@ describe("gates", () => {
     expect(ran(session)).toEqual([]);
   });
 
-  it("38: an agent that asks before its first turn never lets a tool run", async () => {
+  it("38: an agent that asks before its first turn is answered cancelled: never shown, nothing runs", async () => {
     const session = "early";
-    const seen = await one.turn(session, "say hello", { agent: "early", follow: Follow.UNTIL_ENDED });
+    // A mode has to be set after the agent has asked and before its prompt: they cannot cross.
+    const early = { agent: "early", config: { mode: "ask" }, follow: Follow.UNTIL_ENDED };
+    const seen = await one.turn(session, "say hello", early);
     expect(seen.one("ended").outcome).toBe(Outcome.COMPLETED);
-    for (const gateId of seen.gateIds) await refusalOf(one.allow(session, gateId));
-    expect(pending(await one.session(session))).toEqual([]);
-    expect((await one.turn(session, "say again", { agent: "early" })).one("started").tier).toBe(Tier.WARM);
+    expect([...seen.of("gateOpened"), ...seen.of("toolCall")]).toEqual([]);
+    const idle = await one.session(session);
+    expect([idle.state, idle.gates, idle.closedGates]).toEqual([SessionState.IDLE, [], []]);
+    expect((await one.turn(session, "pid", early)).text).toBe(`pid ${idle.pid}`);
     expect(ran(session)).toEqual([]);
   });
 

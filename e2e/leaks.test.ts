@@ -2,7 +2,7 @@ import { Outcome } from "@holdfast/proto";
 import { fromServiceError } from "@holdfast/wire";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Caller, eventually, type TurnSeen } from "./src/caller.ts";
-import { light } from "./src/catalogue.ts";
+import { light, quick } from "./src/catalogue.ts";
 import { childrenOf, openFiles, residentBytes } from "./src/processes.ts";
 import type { Service } from "./src/service.ts";
 import { Stack } from "./src/stack.ts";
@@ -24,7 +24,7 @@ describe("a runner and a gateway over many sessions", () => {
   beforeAll(async () => {
     stack = await Stack.start({
       settings: { HOLDFAST_IDLE_TTL: "0" },
-      agents: [light("light"), light("exits", "--at", "initialize:exit")],
+      agents: [quick("quick"), light("light"), light("exits", "--at", "initialize:exit")],
     });
     caller = stack.caller();
   });
@@ -69,7 +69,7 @@ describe("a runner and a gateway over many sessions", () => {
       case 24:
         return ended(id, "exits", "any", Outcome.FAILED);
       default:
-        return ended(id, "light", "any", Outcome.COMPLETED);
+        return ended(id, "quick", "any", Outcome.COMPLETED);
     }
   }
 

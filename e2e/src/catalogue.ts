@@ -14,6 +14,7 @@ export type CatalogueAgent = {
 
 const SCRIPTED = fileURLToPath(new URL("../../agents/scripted/src/main.ts", import.meta.url));
 const LIGHT = fileURLToPath(new URL("light-agent.ts", import.meta.url));
+const QUICK = fileURLToPath(new URL("quick-agent.sh", import.meta.url));
 
 /** The scripted agent, with flags (agents/scripted/README.md). */
 export function scripted(name: string, ...flags: string[]): CatalogueAgent {
@@ -23,6 +24,11 @@ export function scripted(name: string, ...flags: string[]): CatalogueAgent {
 /** The light agent, with flags (light-agent.ts). */
 export function light(name: string, ...flags: string[]): CatalogueAgent {
   return { name, command: process.execPath, args: [LIGHT, ...flags] };
+}
+
+/** The quick agent: ends every turn at once, and starts in next to no time. */
+export function quick(name: string): CatalogueAgent {
+  return { name, command: "sh", args: [QUICK] };
 }
 
 /** YAML is a superset of JSON. */

@@ -27,7 +27,7 @@
 import { hostname } from "node:os";
 import { ServerCredentials } from "@grpc/grpc-js";
 import { storeWorld } from "@holdfast/ledger";
-import { isDrained, type Owner, type SessionConfig, type Store } from "@holdfast/pool";
+import { describePool, isDrained, type Owner, type SessionConfig, type Store } from "@holdfast/pool";
 import { RunnerService } from "@holdfast/proto";
 import {
   type Clock,
@@ -129,6 +129,10 @@ export async function startRunner(wanted: RunnerWanted): Promise<Runner> {
   };
   hosts.enter(held.world);
   telemetry.metrics.knowAgents(wanted.catalogue.names);
+  telemetry.metrics.watchPool(() => {
+    const { states, maxLive, memoryBytes } = describePool(pool.state);
+    return { sessions: states, capacity: maxLive, memoryBytes };
+  });
   const memory = new MemoryWatch(held.world, hosts);
   server.health.setServing(true);
   log.info("ready", { runner: self.runner, incarnation: self.incarnation, address: self.address });

@@ -4,16 +4,16 @@ import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@grpc/grpc-js";
 import { ReflectionService } from "@grpc/reflection";
-import { service as healthService } from "grpc-health-check";
+import { HealthService } from "@holdfast/proto";
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
 
 export function addReflection(server: Server, services: readonly DescService[]): void {
   const files = new Map<string, Buffer>();
-  for (const { file } of services) collect(file, files);
+  for (const { file } of [...services, HealthService]) collect(file, files);
   // Only the descriptors of this entry are read; it stands for a package as a loader of .proto files would make it.
   const contract = { format: "Protocol Buffer 3 DescriptorProto", type: {}, fileDescriptorProtos: [...files.values()] };
-  const definition = { contract, ...healthTypes() } as unknown as PackageDefinition;
+  const definition = { contract } as unknown as PackageDefinition;
   new ReflectionService(definition).addToServer(server);
 }
 
@@ -21,10 +21,4 @@ function collect(file: DescFile, files: Map<string, Buffer>): void {
   if (files.has(file.proto.name)) return;
   files.set(file.proto.name, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)));
   for (const dependency of file.dependencies) collect(dependency, files);
-}
-
-function healthTypes(): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(healthService).map(([name, method]) => [`health.${name}`, method.requestType]),
-  );
 }

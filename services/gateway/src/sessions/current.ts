@@ -1,6 +1,6 @@
 // A session as it is now: its record read from the store and, if its owner is dead, settled first (E10). Every rpc begins
 // here, so nobody decides on what a dead owner left behind.
-import { type Held, readRecord, settleOwnerless } from "@holdfast/ledger";
+import { changeRecord, type Held, readRecord, settleOwnerless, tellOwnerless } from "@holdfast/ledger";
 import { type Lease, type Owner, type Refusal, refusal, type SessionKey } from "@holdfast/pool";
 import type { GatewayWorld } from "../world.ts";
 
@@ -47,7 +47,17 @@ export async function settled(
       epoch,
     });
   } else if (owner.kind === "alive") world.telemetry.metrics.ownerLookup("hit");
-  return { kind: "found", held: now.held, owner };
+  return { kind: "found", held: owner.kind === "none" ? await expired(world, key, now.held) : now.held, owner };
+}
+
+/** C4: gates of an owner-less session that are past their time close by whoever meets them; an owner closes its own. */
+async function expired(world: GatewayWorld, key: SessionKey, held: Held): Promise<Held> {
+  const now = world.clock.now();
+  if (!held.record.gates.some(({ state, expiresAt }) => state.kind === "pending" && expiresAt <= now)) return held;
+  const changed = await changeRecord(world.ledger, key, { type: "expire_gates" }, { kind: "gateway" }, { held });
+  if (changed.kind === "refused") return held;
+  await tellOwnerless(world.ledger, key, changed.held);
+  return changed.held;
 }
 
 /** A session that has to be there: SESSION_UNKNOWN otherwise, also when another project has one of that name. */

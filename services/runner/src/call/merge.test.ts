@@ -29,7 +29,10 @@ test("an update changes what it says and leaves the rest", () => {
 });
 
 test("what an update says in place of something replaces it as a whole", () => {
-  const merged = mergeCall(KNOWN, call({ diff: [{ path: "b", oldText: "", newText: "3" }], locations: [{ path: "x" }] }));
+  const merged = mergeCall(
+    KNOWN,
+    call({ diff: [{ path: "b", oldText: "", newText: "3" }], locations: [{ path: "x" }] }),
+  );
   expect(merged.diff.map(({ path }) => path)).toEqual(["b"]);
   expect(merged.locations.map(({ path }) => path)).toEqual(["x"]);
 });

@@ -186,13 +186,16 @@ function beginAgain(prepared: Prepared, directory: string, reason: EvictionReaso
 }
 
 /** Whatever fails before the prompt gives the checkout back (A1). */
-async function openOrReturn({ host, by }: Prepared, command: OpenTurn, instance: string) {
+async function openOrReturn({ host, request, by }: Prepared, command: OpenTurn, instance: string) {
+  host.opening = { turnId: command.turnId, prompt: request.prompt };
   try {
     return await host.change(command, by);
   } catch (error) {
     host.world.pool.step({ kind: "checkout_returned", key: host.slot, instance });
     host.leave();
     throw error;
+  } finally {
+    host.opening = null;
   }
 }
 

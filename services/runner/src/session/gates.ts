@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { GATE_ARGUMENT_BYTES, type GateOption, type GateRefusedReason, PREVIEW_CHARACTERS } from "@holdfast/pool";
 import { GateRefusedSchema, type ToolCall } from "@holdfast/proto";
 import { sha256 } from "@holdfast/runtime";
-import { gateRefusedReasons } from "@holdfast/wire";
+import { contentEvent, gateRefusedReasons } from "@holdfast/wire";
 import type { PermissionAsk } from "../acp/agent.ts";
 import { canonicalCall } from "../call/canonical-call.ts";
 import { mergeCall } from "../call/merge.ts";
@@ -26,7 +26,8 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
   const call = mergeCall(live.calls.get(ask.toolCall.id), ask.toolCall);
   live.calls.set(call.id, call);
   const canonical = canonicalCall(host.agentName, host.directory, call, ask.toolName);
-  if (canonical.bytes > GATE_ARGUMENT_BYTES || call.truncated) return refuseAsk(host, live, ask, "too_large");
+  const isShown = canonical.bytes <= GATE_ARGUMENT_BYTES && !call.truncated && fitsAnEvent(host, call);
+  if (!isShown) return refuseAsk(host, live, ask, "too_large");
   const event = { case: "toolCall" as const, value: call };
   live.unfinished.note({ event });
   host.keep(event);
@@ -69,6 +70,13 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
 function notRecorded(host: SessionHost, live: Live, reason: string): void {
   host.failure = { message: `a gate could not be recorded: ${reason}`, stderr: "" };
   closeSlot(host, live.agent.instance, "prompt_failed");
+}
+
+/** Within its arguments' limit a call may still be too large with all that is around them: part of it would be left out. */
+function fitsAnEvent(host: SessionHost, call: ToolCall): boolean {
+  const place = { turnId: host.turn?.turnId ?? "", execution: host.turn?.execution ?? 0, at: host.world.clock.now() };
+  const { event } = contentEvent(place, { case: "toolCall", value: call });
+  return event.case === "toolCall" && !event.value.truncated;
 }
 
 function opened(host: SessionHost, live: Live, ask: PermissionAsk, gateId: string): void {

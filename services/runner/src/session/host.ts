@@ -72,6 +72,8 @@ export class SessionHost {
   live: Live | null = null;
   starting: StartInHand | null = null;
   turn: RunningTurn | null = null;
+  /** The prompt that is opening a turn: the swap that opens it tells of the prompt, whole. */
+  opening: Pick<RunningTurn, "turnId" | "prompt"> | null = null;
   /** What the live process was started with. */
   secrets: Secrets = new Map();
   directory = "";
@@ -240,7 +242,7 @@ export class SessionHost {
   private sources(): OutboxSources {
     const fromLog = logSources(this.world.store.log, this.key);
     return {
-      prompt: (turnId) => (this.turn?.turnId === turnId ? this.turn.prompt : null),
+      prompt: (turnId) => [this.opening, this.turn].find((turn) => turn?.turnId === turnId)?.prompt ?? null,
       call: fromLog.call,
       // The process knows the turn it works on; of a turn before that the log knows.
       unfinished: async (record, turnId) =>

@@ -206,7 +206,8 @@ describe("a waiting reader", () => {
 });
 
 type Move =
-  | { readonly kind: "durable" | "live"; readonly bytes: number }
+  | { readonly kind: "durable"; readonly bytes: number }
+  | { readonly kind: "live"; readonly bytes: number }
   | { readonly kind: "take"; readonly reader: number; readonly count: number }
   | { readonly kind: "turns"; readonly count: number }
   | { readonly kind: "slow"; readonly before: number; readonly after: number }
@@ -219,7 +220,11 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: bytes.map((size): Move => ({ kind: "live", bytes: size })) },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("take" as const), reader: fc.nat(3), count: fc.integer({ min: 1, max: 6 }) }),
+    arbitrary: fc.record({
+      kind: fc.constant("take" as const),
+      reader: fc.nat(3),
+      count: fc.integer({ min: 1, max: 6 }),
+    }),
   },
   { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }).map((count): Move => ({ kind: "turns", count })) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("slow" as const), before: fc.nat(3), after: fc.nat(3) }) },

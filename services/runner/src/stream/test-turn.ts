@@ -2,8 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import type { Held } from "@holdfast/ledger";
 import type { ExecutionState, Gate, SessionRecord } from "@holdfast/pool";
-import { ContinuedSchema, EndedSchema, GateAnsweredSchema, GateClosedSchema, GateOpenedSchema } from "@holdfast/proto";
 import type { TurnEvent } from "@holdfast/proto";
+import { ContinuedSchema, EndedSchema, GateAnsweredSchema, GateClosedSchema, GateOpenedSchema } from "@holdfast/proto";
 import { ManualClock } from "@holdfast/runtime";
 import { type Followed, followTurn } from "./follow.ts";
 import { type EventCase, FedLog } from "./test-feed.ts";
