@@ -16,7 +16,7 @@ const TERM_BOUND_MS = 2_000;
 const ACP_LINE_MIB = 8;
 /** services/runner/src/session/loss.ts: what an error shows of an agent's stderr, and what is said around it. */
 const ERROR_CHARACTERS = 2_000 + 500;
-/** Runs of a runner's own memory are not the agent's. */
+/** What a runner may take of the machine for one noisy agent, with the rubbish it has not collected yet. */
 const GROWTH_BYTES = 64 * MIB;
 const PAGE_TESTED = 40;
 

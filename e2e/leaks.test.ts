@@ -3,27 +3,30 @@ import { fromServiceError } from "@holdfast/wire";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Caller, eventually, type TurnSeen } from "./src/caller.ts";
 import { light, quick } from "./src/catalogue.ts";
+import { type Holding, Inspector } from "./src/inspector.ts";
 import { childrenOf, openFiles, residentBytes } from "./src/processes.ts";
 import type { Service } from "./src/service.ts";
 import { Stack } from "./src/stack.ts";
 
 const SESSIONS = Number(process.env.LEAK_SESSIONS ?? 1_000);
-/** After these a service has everything that it makes once: code compiled, connections, its heap at its working size. */
-const SETTLING_SESSIONS = SESSIONS/4;
+/** After these a service has made everything that it makes once. */
+const SETTLING_SESSIONS = SESSIONS / 4;
 const AT_A_TIME = 4;
 /** Generous: a guard against hanging, not a measurement. */
 const BOUND_MS = 600_000;
-/** What a heap may grow by without a leak. The rest of the sessions, each leaving 100 KiB behind, would make it more. */
-const GROWTH_BYTES = 64 * 1024 * 1024;
+/** What objects in use may grow by: less than 8 KiB for each session. */
+const HEAP_GROWTH_BYTES = 6 * 1024 * 1024;
+/** What a process may grow by: its heap is as large as its garbage needs it. */
+const RESIDENT_GROWTH_BYTES = 96 * 1024 * 1024;
 
-type Held = { readonly files: number; readonly residentBytes: number };
+type Held = Holding & { readonly files: number; readonly residentBytes: number };
 
 describe("a runner and a gateway over many sessions", () => {
   let stack: Stack;
   let caller: Caller;
   beforeAll(async () => {
     stack = await Stack.start({
-      settings: { HOLDFAST_IDLE_TTL: "0" },
+      settings: { HOLDFAST_IDLE_TTL: "0", NODE_OPTIONS: "--inspect=0" },
       agents: [quick("quick"), light("light"), light("exits", "--at", "initialize:exit")],
     });
     caller = stack.caller();
@@ -34,17 +37,15 @@ describe("a runner and a gateway over many sessions", () => {
     "17: slots, timers, listeners and children return to zero after 1,000 sessions (no leak, flat memory)",
     { timeout: BOUND_MS },
     async () => {
-      console.log(Date.now(), await atRest(stack.runner));
       await serve(0, SETTLING_SESSIONS);
-      const before = [await atRest(stack.runner), await atRest(stack.gateway)];
+      const before = await atRest();
       console.log(Date.now(), before);
       await serve(SETTLING_SESSIONS, SESSIONS);
-      const after = [await atRest(stack.runner), await atRest(stack.gateway)];
+      const after = await atRest();
       console.log(Date.now(), after);
-      for (const [index, { files, residentBytes }] of after.entries()) {
-        expect(files).toBeLessThanOrEqual(before[index]?.files ?? 0);
-        expect(residentBytes).toBeLessThan((before[index]?.residentBytes ?? 0) + GROWTH_BYTES);
-      }
+      expectNoMore(after.runner, before.runner);
+      expectNoMore(after.gateway, before.gateway);
+      for (const { log } of [stack.runner, stack.gateway]) expect(log).not.toContain("MaxListenersExceededWarning");
     },
   );
 
@@ -100,14 +101,33 @@ describe("a runner and a gateway over many sessions", () => {
     expect((await caller.ended(id, parked.turnId)).one("ended").outcome).toBe(Outcome.CANCELLED);
   }
 
-  async function atRest(service: Service): Promise<Held> {
+  async function atRest(): Promise<{ readonly runner: Held; readonly gateway: Held }> {
     await eventually(
       "no seat is taken",
       () => stack.pool(),
       ({ starting, busy, waiting, idle, closing }) => starting + busy + waiting + idle + closing === 0,
     );
     expect(stack.agents()).toEqual([]);
-    expect(childrenOf(service.pid)).toEqual([]);
-    return { files: openFiles(service.pid), residentBytes: residentBytes(service.pid) };
+    return { runner: await heldBy(stack.runner), gateway: await heldBy(stack.gateway) };
   }
 });
+
+async function heldBy(service: Service): Promise<Held> {
+  expect(childrenOf(service.pid)).toEqual([]);
+  const inspector = await Inspector.attach(service);
+  try {
+    const holding = await inspector.holding();
+    return { ...holding, files: openFiles(service.pid), residentBytes: residentBytes(service.pid) };
+  } finally {
+    inspector.close();
+  }
+}
+
+function expectNoMore(after: Held, before: Held): void {
+  for (const [kind, count] of Object.entries(after.resources)) {
+    expect(count, kind).toBeLessThanOrEqual(before.resources[kind] ?? 0);
+  }
+  expect(after.files).toBeLessThanOrEqual(before.files);
+  expect(after.heapBytes - before.heapBytes).toBeLessThan(HEAP_GROWTH_BYTES);
+  expect(after.residentBytes - before.residentBytes).toBeLessThan(RESIDENT_GROWTH_BYTES);
+}

@@ -20,12 +20,7 @@
 //                     pool.test.ts: idle, turn and approval times
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Refusal } from "@holdfast/pool";
-import {
-  Outcome,
-  type RespondApprovalRequestSchema,
-  type RunTurnRequestSchema,
-  Verdict,
-} from "@holdfast/proto";
+import { Outcome, type RespondApprovalRequestSchema, type RunTurnRequestSchema, Verdict } from "@holdfast/proto";
 import * as wire from "@holdfast/wire";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Caller, eventually, refusalOf } from "./src/caller.ts";

@@ -8,7 +8,7 @@ export { type HeldLock, LockRefused, lockOrRefuse } from "./lock.ts";
 // What is told.
 export { LOG_EVENTS, type LogEvent, type LogFields } from "./log/events.ts";
 export { createLog, type Log, type LogLevel, type LogOptions } from "./log/log.ts";
-export { REDACTED, redact } from "./log/redact.ts";
+export { REDACTED, redact, redactKnown } from "./log/redact.ts";
 export { ManualClock } from "./manual-clock.ts";
 // How a service lives and ends.
 export { type ChildNews, isChildNews, tellParent } from "./parent.ts";

@@ -28,15 +28,19 @@ const LOOKS_SECRET: readonly RegExp[] = [
 /** The text with every known secret and everything that looks like one replaced by `[redacted]`. */
 export function redact(text: string, secrets: Iterable<string> = []): string {
   const known = [...new Set(secrets)].filter((secret) => secret !== "");
-  let clean = text;
-  for (const form of known.flatMap(formsOf).sort((one, other) => other.length - one.length)) {
-    clean = clean.replaceAll(form, REDACTED);
-  }
-  clean = takeOutCut(clean, known);
+  let clean = takeOutCut(redactKnown(text, known), known);
   for (const pattern of LOOKS_SECRET) {
     clean = clean.replace(pattern, (_, before: string) => `${before}${/\w$/.test(before) ? " " : ""}${REDACTED}`);
   }
   return clean;
+}
+
+/** The text with these values replaced, in each of their forms, and nothing else. */
+export function redactKnown(text: string, secrets: readonly string[]): string {
+  const forms = secrets.filter((secret) => secret !== "").flatMap(formsOf);
+  return forms
+    .sort((one, other) => other.length - one.length)
+    .reduce((clean, form) => clean.replaceAll(form, REDACTED), text);
 }
 
 /** A secret as it looks in plain text, in a JSON string, in a URL, in base64. */

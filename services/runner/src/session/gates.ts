@@ -43,7 +43,7 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
       turnId: turn.turnId,
       instance: live.agent.instance,
       callSeq: host.journal.last,
-      preview: previewOf(call),
+      preview: previewOf(host.clean(call)),
       options: ask.options,
       digest: sha256(canonical.text),
       bindable: canonical.bindable,

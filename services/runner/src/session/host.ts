@@ -35,6 +35,7 @@ import { contentEvent } from "@holdfast/wire";
 import type { StartOutcome } from "../acp/agent.ts";
 import { Feed } from "../stream/feed.ts";
 import type { RunnerWorld } from "../world.ts";
+import { cleaned } from "./clean.ts";
 import { Inbox } from "./inbox.ts";
 import type { Live } from "./live.ts";
 import type { Failure } from "./loss.ts";
@@ -76,6 +77,8 @@ export class SessionHost {
   opening: Pick<RunningTurn, "turnId" | "prompt"> | null = null;
   /** What the live process was started with. */
   secrets: Secrets = new Map();
+  /** The values of all secrets the process has, its own and the caller's. */
+  secretValues: readonly string[] = [];
   directory = "";
   agentName = "";
   /** Why the process that is going failed: for the turn's error. */
@@ -234,9 +237,17 @@ export class SessionHost {
     this.feed.publish(this.eventOf(event), bytes);
   }
 
+  /** What the agent says, without what nobody may see. */
+  clean<T>(said: T): T {
+    return cleaned(said, this.secretValues);
+  }
+
   private eventOf(event: TurnEvent["event"]): TurnEvent {
     const turnId = this.turn?.turnId ?? "";
-    return contentEvent({ turnId, execution: this.turn?.execution ?? 0, at: this.world.clock.now() }, event);
+    return contentEvent(
+      { turnId, execution: this.turn?.execution ?? 0, at: this.world.clock.now() },
+      this.clean(event),
+    );
   }
 
   private sources(): OutboxSources {

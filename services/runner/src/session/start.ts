@@ -45,6 +45,7 @@ async function launch(
 ): Promise<StartOutcome> {
   const prepared = await entry.prepare({ key: host.key, directory, config, secrets, traceparent });
   if (prepared.kind === "failed") return { kind: "failed", message: prepared.message, stderr: "" };
+  host.secretValues = prepared.start.secrets;
   const outcome = await startAgent({
     ...prepared.start,
     instance,
