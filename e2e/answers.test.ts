@@ -345,7 +345,7 @@ function isOver({ status }: ToolCall): boolean {
 }
 
 /** What tool calls reported with their end. */
-function outputsOf(seen: TurnSeen, status = ToolCallStatus.COMPLETED): readonly string[] {
+function outputsOf(seen: TurnSeen, status: ToolCallStatus = ToolCallStatus.COMPLETED): readonly string[] {
   return seen
     .of("toolCallUpdate")
     .filter((update) => update.status === status)

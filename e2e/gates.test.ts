@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Disposition, Follow, GateState, Outcome, type Session, SessionState, type TurnEvent } from "@holdfast/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Caller, eventually, TurnSeen } from "./src/caller.ts";
+import { type Caller, eventually, refusalOf, TurnSeen } from "./src/caller.ts";
 import { scripted } from "./src/catalogue.ts";
 import { Stack } from "./src/stack.ts";
 import { StoreFile } from "./src/store-file.ts";
@@ -27,12 +27,31 @@ const pending = ({ gates }: Session) =>
 
 describe("gates", () => {
   beforeAll(async () => {
-    const agents = [scripted("scripted"), scripted("early", "--early-gate")];
+    const agents = [scripted("scripted"), scripted("early", "--early-gate"), scripted("forgetful", "--no-load")];
     stack = await Stack.start({ gateways: 2, agents, settings: { HOLDFAST_LOG_LEVEL: "debug" } });
     one = stack.caller();
     other = stack.caller({ gateway: stack.gateways[1] ?? stack.gateway });
   });
   afterAll(() => stack.close());
+
+  it("30: a toolCallId that comes again in the session's next process is another call with another gate", async () => {
+    const session = "recurring";
+    const agent = { agent: "forgetful" };
+    const callOf = (turn: TurnSeen) => turn.of("gateOpened").at(-1)?.gate?.toolCall?.id;
+    const first = await one.turn(session, "run echo one", agent);
+    const answer = await one.allow(session, first.gateId);
+    await one.ended(session, first.turnId);
+    await one.api.closeSession({ sessionId: session }, one.options());
+    const second = await one.turn(session, "run echo two", agent);
+    expect(callOf(second)).toBe(callOf(first));
+    expect(await one.allow(session, first.gateId)).toMatchObject({ answerId: answer.answerId, duplicate: true });
+    expect(await refusalOf(one.reject(session, first.gateId))).toMatchObject({ reason: "GATE_ANSWERED_DIFFERENTLY" });
+    expect(pending(await one.session(session))).toEqual([second.gateId]);
+    expect(ran(session)).toEqual(["echo one"]);
+    await one.allow(session, second.gateId);
+    await one.ended(session, second.turnId);
+    expect(ran(session)).toEqual(["echo one", "echo two"]);
+  });
 
   it("31: a gate is in the store before a client sees it: whoever is told of it can answer it at once, anywhere", async () => {
     const session = "told";

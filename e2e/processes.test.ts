@@ -6,6 +6,8 @@ import { light, scripted } from "./src/catalogue.ts";
 import { isAlive } from "./src/processes.ts";
 import { Stack } from "./src/stack.ts";
 
+/** Six agents and what they leave, on a machine that is busy. */
+const TEST_BOUND_MS = 180_000;
 /** SIGTERM and SIGKILL have 2 s each and the grace is 0; the rest is for a machine that is busy. */
 const SHUTDOWN_BOUND_MS = 30_000;
 const DEAF = [scripted("scripted"), scripted("stubborn", "--ignore-sigterm"), light("deaf", "--deaf")];
@@ -17,7 +19,7 @@ function grandchildIn(text: string): number {
   return pid;
 }
 
-describe("a runner that is told to end", () => {
+describe("a runner that is told to end", { timeout: TEST_BOUND_MS }, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({ agents: [...DEAF, light("stuck", "--at", "initialize:hang")] });
@@ -65,7 +67,7 @@ describe("a runner that is told to end", () => {
   });
 });
 
-describe("a runner that was killed", () => {
+describe("a runner that was killed", { timeout: TEST_BOUND_MS }, () => {
   let stack: Stack;
   let caller: Caller;
   let stranger: ChildProcess;

@@ -62,7 +62,10 @@ describe("telemetry of the pair", () => {
     }
     const trace = Buffer.from(TRACE_ID, "hex");
     for (const service of ["holdfast-gateway", "holdfast-runner"]) {
-      expect(collector.exports.some((one) => one.includes(service) && one.includes(trace)), service).toBe(true);
+      expect(
+        collector.exports.some((one) => one.includes(service) && one.includes(trace)),
+        service,
+      ).toBe(true);
     }
   });
 });

@@ -72,14 +72,19 @@ async function overConnect(address: string, request: JsonObject, token: string |
     body: JSON.stringify(request),
     signal: AbortSignal.timeout(CALL_BOUND_MS),
   });
-  const body = (await response.json()) as JsonObject;
-  if (response.ok) return answered(body);
-  const details = (body.details ?? []) as readonly { readonly type: string; readonly value: string }[];
+  if (response.ok) return answered((await response.json()) as JsonObject);
+  const { code, details = [] } = (await response.json()) as ConnectFailure;
   return refused(
-    String(body.code).toUpperCase(),
+    code.toUpperCase(),
     details.map(({ type, value }) => ({ type, value: Buffer.from(value, "base64") })),
   );
 }
+
+/** An error's body, as Connect defines it. */
+type ConnectFailure = {
+  readonly code: string;
+  readonly details?: readonly { readonly type: string; readonly value: string }[];
+};
 
 function answered(reply: JsonObject): Answered {
   return { code: "OK", reply };

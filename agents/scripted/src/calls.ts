@@ -14,7 +14,7 @@ import { type Outcome, runInShell } from "./shell.ts";
 import type { Stage } from "./stage.ts";
 
 /** Exit code of an agent that leaves while its gate is open. */
-export const EXIT_GATED_CODE = 1;
+const EXIT_GATED_CODE = 1;
 
 /** `run CMD`: one gate, one command. */
 export async function run(stage: Stage, command: string): Promise<void> {

@@ -11,13 +11,13 @@ import { emptyMemory, MEMORY_MAX_ENTRIES, type Memory, readMemory, writeMemory }
 import type { Turn } from "./turn.ts";
 
 /** In mode `ask` every CMD opens a gate; in mode `read-only` none is asked for and none runs. */
-export const MODES = [
+const MODES = [
   { id: "ask", name: "Ask before every command" },
   { id: "read-only", name: "Run no command" },
 ] as const;
 
 /** The model changes nothing: it is there so that a client can change it. */
-export const MODELS = [
+const MODELS = [
   { value: "plain", name: "Plain" },
   { value: "fancy", name: "Fancy" },
 ] as const;

@@ -35,10 +35,11 @@ function rivalOf(store: Store) {
 
 test("an operation applies at most once, and exactly once when it says written", () =>
   fc.assert(
-    fc.asyncProperty(fc.array(faults(), { minLength: 1, maxLength: 3 }), async (schedules) => {
+    fc.asyncProperty(fc.array(faults(), { minLength: 1, maxLength: 5 }), async (schedules) => {
       const { store } = await running();
       await must(worldOf(store, "scene"), A_STOP, GATEWAY);
-      const networks = schedules.map((schedule) => new FaultyStore(store, schedule, rivalOf(store)));
+      const rival = rivalOf(store);
+      const networks = schedules.map((schedule) => new FaultyStore(store, schedule, rival));
       const outcomes = await Promise.all(
         networks.map(async (network, writer) => {
           const world = worldOf(network, `w${writer}`);
@@ -67,7 +68,8 @@ test("what is told of an answer is what the record has, and every gate has one w
       fc.array(fc.tuple(faults(), fc.constantFrom("yes", "no")), { minLength: 2, maxLength: 3 }),
       async (humans) => {
         const { store } = await parked("g1", "g2");
-        const networks = humans.map(([schedule]) => new FaultyStore(store, schedule, rivalOf(store)));
+        const rival = rivalOf(store);
+        const networks = humans.map(([schedule]) => new FaultyStore(store, schedule, rival));
         const told = await Promise.all(
           humans.flatMap(([, optionId], human) =>
             ["g1", "g2"].map(async (gateId) => {

@@ -1,4 +1,11 @@
-import { OUTBOX_EVENTS, type RecordCommand, type StateEvent, SWAP_ATTEMPTS, SWAP_BUDGET_MS } from "@holdfast/pool";
+import {
+  OUTBOX_EVENTS,
+  type RecordCommand,
+  type StateEvent,
+  type Store,
+  SWAP_ATTEMPTS,
+  SWAP_BUDGET_MS,
+} from "@holdfast/pool";
 import { ManualClock } from "@holdfast/runtime";
 import { openMemoryStore } from "@holdfast/store";
 import { describe, expect, test } from "vitest";
@@ -110,6 +117,25 @@ describe("a swap whose outcome is unknown (D1)", () => {
     expect(changed).toMatchObject({ kind: "written", held: { revision: held.revision + 1 } });
     const record = await recordOf(store);
     expect([answerIn(record, "g1")?.answerId, answerIn(record, "g2")?.answerId]).toEqual(["answer-w", "answer-rival"]);
+  });
+
+  test("is found in the record, also by a store that takes it for a conflict", async () => {
+    const { store, held } = await parked("g1");
+    const forgetful: Store = {
+      ...store,
+      records: {
+        ...store.records,
+        async swap(key, revision, ...write) {
+          const read = await store.records.get(key);
+          const isOld = read.kind === "found" && read.revision !== revision;
+          return isOld ? { kind: "conflict" } : store.records.swap(key, revision, ...write);
+        },
+      },
+    };
+    const faulty = new FaultyStore(forgetful, [{ kind: "reply_lost" }]);
+    const changed = await changeRecord(worldOf(faulty, "w"), KEY, anAnswer("g1", "w"), GATEWAY, { held });
+    expect(changed).toMatchObject({ kind: "written", result: { answerId: "answer-w", duplicate: false } });
+    expect(await store.records.get(KEY)).toMatchObject({ revision: held.revision + 1 });
   });
 
   test("whose operation the record may have forgotten is not written again: a retry finds its effect", async () => {

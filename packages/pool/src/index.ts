@@ -8,5 +8,5 @@ export * from "./record/event.ts";
 export * from "./record/option.ts";
 export * from "./record/record.ts";
 export * from "./refusal.ts";
-export * from "./store.ts";
 export * from "./slots/index.ts";
+export * from "./store.ts";

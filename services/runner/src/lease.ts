@@ -16,7 +16,7 @@ export type LeaseWorld = {
 export const LEASE_BUDGET_MS = 10_000;
 const RETRY_PAUSE_MS = 100;
 
-export class LeaseRefused extends Error {
+class LeaseRefused extends Error {
   override readonly name = "LeaseRefused";
 }
 

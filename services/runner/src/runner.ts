@@ -58,7 +58,7 @@ import { SessionHosts } from "./session/hosts.ts";
 import type { RunnerWorld } from "./world.ts";
 
 /** The optional parts of the contract that a runner has built. */
-export const CAPABILITIES: Capabilities = new Set(["secrets"] as const);
+const CAPABILITIES: Capabilities = new Set(["secrets"] as const);
 
 export type RunnerWanted = Surroundings & {
   readonly name: string;

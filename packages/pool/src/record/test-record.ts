@@ -22,7 +22,7 @@ import type { Answer, GateOption, Millis, Owner, SessionConfig, SessionRecord } 
 export const OWNER: Owner = { runner: "runner-0", incarnation: "boot-a", address: "10.0.0.1:7421" };
 export const HEIR: Owner = { runner: "runner-1", incarnation: "boot-b", address: "10.0.0.2:7421" };
 export const GATEWAY: Writer = { kind: "gateway" };
-export const APPROVAL_TTL_MS = 300_000;
+const APPROVAL_TTL_MS = 300_000;
 export const APPROVAL_EXPIRY_MS = 7 * 24 * 3_600_000;
 
 export const OPTIONS: readonly GateOption[] = [

@@ -21,7 +21,7 @@ export const ATTACHMENT_BYTES = 64 * 1024;
 /** An update that the contract does not model. */
 export const RAW_BYTES = 64 * 1024;
 /** Left for the number, which an event gets later, and for what a gate's event holds besides its call. */
-export const EVENT_SPARE_BYTES = 32 * 1024;
+const EVENT_SPARE_BYTES = 32 * 1024;
 
 /** A part of an event that can be left out. */
 type Part = { readonly bytes: number; readonly omit: () => void };

@@ -27,7 +27,7 @@ export const STATUS_DETAILS_BYTES = 5 * 1024;
 /** The text of an error, for people. */
 export const ERROR_MESSAGE_CHARACTERS = 1_024;
 /** One value of ErrorInfo's metadata. */
-export const ERROR_METADATA_CHARACTERS = 1_024;
+const ERROR_METADATA_CHARACTERS = 1_024;
 /** How short texts get, step by step, when all of them together are too much for a header. */
 const TIGHTER_CHARACTERS = [256, 64, 16] as const;
 const ERROR_METADATA_ENTRIES = 16;

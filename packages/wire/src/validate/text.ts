@@ -11,7 +11,7 @@ const CONTROL = /[\x00-\x1f\x7f]/;
 const NUL = /\x00/;
 
 /** Unicode characters, not UTF-16 units; counted only as far as the limit needs. */
-export function longerThan(text: string, characters: number): boolean {
+function longerThan(text: string, characters: number): boolean {
   if (text.length <= characters) return false;
   if (text.length > characters * 2) return true;
   return [...text].length > characters;

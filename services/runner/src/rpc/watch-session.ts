@@ -10,7 +10,7 @@ import { routeOf } from "./gate-keeper.ts";
 import type { Service } from "./service.ts";
 
 /** Readers of one session's feed on one runner, RunTurn streams included. */
-export const WATCHERS_PER_SESSION = 32;
+const WATCHERS_PER_SESSION = 32;
 
 export async function* watchSession(
   { hosts, token }: Service,

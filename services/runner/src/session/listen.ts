@@ -6,9 +6,7 @@ import { gateAsked, gateWithdrawn } from "./gates.ts";
 import type { SessionHost } from "./host.ts";
 import { agentExited } from "./loss.ts";
 import { promptSettled } from "./settle.ts";
-
-/** What a message, and each of its parts, weighs in the inbox besides its content. */
-const SMALL_BYTES = 256;
+import { PART_BYTES, weightOf } from "./weight.ts";
 
 export function listen(host: SessionHost, instance: string): AgentListener {
   const put = (bytes: number, handle: () => Promise<void> | void): void => {
@@ -16,12 +14,12 @@ export function listen(host: SessionHost, instance: string): AgentListener {
     if (first && host.starting?.instance !== instance) seeTo(host);
   };
   return {
-    update: (event) => put(sizeOf(event.value), () => contentArrived(host, event)),
-    asks: (ask) => put(sizeOf(ask.toolCall), () => gateAsked(host, ask)),
-    withdraws: (askId) => put(SMALL_BYTES, () => gateWithdrawn(host, askId)),
-    settled: (result) => put(SMALL_BYTES, () => promptSettled(host, result)),
-    exited: (exit) => put(SMALL_BYTES, () => agentExited(host, exit)),
-    dropped: (bytes) => put(SMALL_BYTES, () => lineDropped(host, bytes)),
+    update: (event) => put(weightOf(event.value), () => contentArrived(host, event)),
+    asks: (ask) => put(weightOf(ask.toolCall), () => gateAsked(host, ask)),
+    withdraws: (askId) => put(PART_BYTES, () => gateWithdrawn(host, askId)),
+    settled: (result) => put(PART_BYTES, () => promptSettled(host, result)),
+    exited: (exit) => put(PART_BYTES, () => agentExited(host, exit)),
+    dropped: (bytes) => put(PART_BYTES, () => lineDropped(host, bytes)),
   };
 }
 
@@ -34,15 +32,4 @@ export function seeTo(host: SessionHost): void {
 export async function handleCome(host: SessionHost): Promise<void> {
   for (const handle of host.inbox.take()) await handle();
   await host.flush();
-}
-
-/** What a message weighs: its texts and attachments, however deep. */
-function sizeOf(value: object): number {
-  return Object.values(value).reduce<number>((sum, part) => sum + contentOf(part), SMALL_BYTES);
-}
-
-function contentOf(part: unknown): number {
-  if (typeof part === "string") return part.length;
-  if (part instanceof Uint8Array) return part.byteLength;
-  return typeof part === "object" && part !== null ? sizeOf(part) : 0;
 }

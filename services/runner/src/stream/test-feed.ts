@@ -19,6 +19,7 @@ export async function turns(count = 1): Promise<void> {
 export class FedLog {
   readonly events: TurnEvent[] = [];
   readonly feed: Feed;
+  private untold: { readonly event: TurnEvent; readonly bytes: number }[] = [];
   /** Reads that were made. */
   reads = 0;
   /** Turns that a read takes before it looks, and after. */
@@ -33,11 +34,23 @@ export class FedLog {
 
   /** Into the log, then to the readers. */
   durable(event?: EventCase, bytes = 100, turnId = "t1"): number {
+    const seq = this.write(event, bytes, turnId);
+    this.tell();
+    return seq;
+  }
+
+  /** Into the log alone: the readers are told later. */
+  write(event?: EventCase, bytes = 100, turnId = "t1"): number {
     const seq = this.events.length + 1;
     const numbered = eventOf(seq, event, turnId);
     this.events.push(numbered);
-    this.feed.publish(numbered, bytes);
+    this.untold.push({ event: numbered, bytes });
     return seq;
+  }
+
+  tell(): void {
+    for (const { event, bytes } of this.untold) this.feed.publish(event, bytes);
+    this.untold = [];
   }
 
   live(event?: EventCase, bytes = 10, turnId = "t1"): void {
