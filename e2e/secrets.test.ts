@@ -126,6 +126,17 @@ describe("secrets", () => {
     await caller.ended("served", parked.turnId);
   });
 
+  it("12: no secret value appears in what an agent says, asks and reports, also when it says it in two pieces", async () => {
+    const asked = await caller.turn("told", "env TELL_KEY\nrun printenv TELL_KEY");
+    await caller.allow("told", asked.gateId);
+    const told = await caller.ended("told", asked.turnId);
+    expect(told.text).toContain(`TELL_KEY=${REDACTED}`);
+    expect(stack.ledger("told")).toMatchObject([{ command: "printenv TELL_KEY" }]);
+    const split = await turn("split", "light", "tell");
+    expect((await caller.ended("split", split.turnId)).text).toContain(`TELL_KEY is ${REDACTED}`);
+    streamed.push(...asked.events, ...told.events);
+  });
+
   it("12: no secret value appears in an error, whatever step of the agent's fails and tells it", async () => {
     const failures = [
       await turn("exits", "exits", "any"),
@@ -145,7 +156,7 @@ describe("secrets", () => {
 
   it("12: no secret value appears in any event, record, log or span of all that", async () => {
     expectNone(secrets, "streams", eventsText(streamed));
-    const ids = ["served", "exits", "refuses", "died", "refused", "keyless"];
+    const ids = ["served", "told", "split", "exits", "refuses", "died", "refused", "keyless"];
     expectNone(secrets, "watched", await watched(ids));
     expectNone(secrets, "sessions", await sessions());
     // What is exported and written last is there at the end.
@@ -160,7 +171,8 @@ describe("secrets", () => {
       expect(bytes.includes(span), span).toBe(true);
     }
     expectNone(secrets, "telemetry", bytes);
-    const kept = filesBelow(stack.directory);
+    // What an agent writes into its own directory is its own.
+    const kept = filesBelow(stack.directory).filter(({ path }) => !path.startsWith(stack.workOf("told")));
     expect(kept.find(({ path }) => path.endsWith("holdfast.db"))?.bytes.includes("served")).toBe(true);
     for (const file of kept) expectNone(secrets, file.path, file.bytes);
   });

@@ -1,5 +1,4 @@
 // Stops: what is running, parked, deaf to them, or over already.
-import { CANCEL_BOUND_MS } from "@holdfast/pool";
 import { FallReason, Follow, Outcome, SessionState, Tier, ToolCallStatus } from "@holdfast/proto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendAndLeave } from "./src/beacon.ts";
@@ -9,6 +8,9 @@ import { Stack } from "./src/stack.ts";
 /** A prompt that would not end by itself, and a command like it. */
 const ENDLESS = "sleep 600000";
 const ENDLESS_RUN = "run sleep 600";
+/** What a prompt has to settle (A10), and the signals that follow; with room for a busy machine. */
+const CANCEL_BOUND_MS = 10_000;
+const EVICTED_WITHIN_MS = 3 * CANCEL_BOUND_MS;
 
 let stack: Stack;
 /** Each at a gateway of its own. */
@@ -127,7 +129,7 @@ describe("stops", () => {
     const stoppedAt = performance.now();
     await one.stop(session);
     const ended = await turn;
-    expect(performance.now() - stoppedAt).toBeLessThan(3 * CANCEL_BOUND_MS);
+    expect(performance.now() - stoppedAt).toBeLessThan(EVICTED_WITHIN_MS);
     expect(ended.one("ended").outcome).toBe(Outcome.CANCELLED);
     const cold = await one.session(session);
     expect(cold).toMatchObject({ state: SessionState.COLD, coldReason: FallReason.CANCEL_UNSETTLED });

@@ -6,11 +6,13 @@ import type { Service } from "./service.ts";
 type Reply = { readonly id?: number; readonly result?: unknown; readonly error?: { readonly message: string } };
 
 export type Holding = {
-  /** Bytes of objects that are in use. */
-  readonly heapBytes: number;
+  /** Objects in use. Not bytes: compiled code grows for as long as a process finds more to compile. */
+  readonly objects: number;
   /** What the event loop waits for, by kind: timers, sockets, pipes, servers. */
   readonly resources: Readonly<Record<string, number>>;
 };
+
+const COUNT_OBJECTS = 'process.getBuiltinModule("v8").queryObjects(Object, { format: "count" })';
 
 export class Inspector {
   private readonly socket: WebSocket;
@@ -33,11 +35,11 @@ export class Inspector {
   async holding(): Promise<Holding> {
     // What a first collection finds unused may hold more that the second finds.
     for (let round = 0; round < 2; round += 1) await this.call("HeapProfiler.collectGarbage");
-    const heapBytes = (await this.evaluate("process.memoryUsage().heapUsed")) as number;
+    const objects = (await this.evaluate(COUNT_OBJECTS)) as number;
     const kinds = (await this.evaluate("process.getActiveResourcesInfo()")) as string[];
     const resources: Record<string, number> = {};
     for (const kind of kinds) resources[kind] = (resources[kind] ?? 0) + 1;
-    return { heapBytes, resources };
+    return { objects, resources };
   }
 
   close(): void {

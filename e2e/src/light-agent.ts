@@ -8,9 +8,9 @@
 //   --deaf           neither SIGTERM nor the end of stdin ends it
 //
 // A prompt's text says what to do: `ask` opens a gate and ends the turn when it is answered; `ask-die` exits as soon as the
-// answer is there; `die` exits at once, `die-once` only the first time in its directory, `say-die` says a word first; `refuse`
-// answers the prompt with an error; `hold` does nothing until it is stopped; anything else ends the turn. MCP servers over
-// stdio are started and never spoken to.
+// answer is there; `die` exits at once, `die-once` only the first time in its directory, `say-die` says a word first; `tell`
+// says the values in two pieces; `refuse` answers the prompt with an error that tells them; `hold` does nothing until it is
+// stopped; anything else ends the turn. MCP servers over stdio are started and never spoken to.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
@@ -32,6 +32,8 @@ const REFUSED_CODE = -32603;
 const SESSION = "light";
 const GATE = 1;
 const NO_ID = 0;
+/** Where a telling is cut: within the last value. */
+const TOLD_LATE_CHARACTERS = 12;
 const OPTIONS = [
   { optionId: "allow-once", name: "Allow", kind: "allow_once" },
   { optionId: "reject-once", name: "Reject", kind: "reject_once" },
@@ -53,8 +55,14 @@ const PROMPTS: Readonly<Record<string, (id: number) => void>> = {
   die: () => exit(),
   "die-once": () => dieOnce(),
   "say-die": () => {
-    update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "word" } });
+    say("word");
     exit();
+  },
+  tell: () => {
+    const text = told();
+    say(text.slice(0, -TOLD_LATE_CHARACTERS));
+    say(text.slice(-TOLD_LATE_CHARACTERS));
+    settle("end_turn");
   },
   refuse: (id) => send({ id, error: { code: REFUSED_CODE, message: told() } }),
   hold: () => undefined,
@@ -146,8 +154,9 @@ function startServer({ command = "", args = [], env = [] }: Server): void {
   );
 }
 
-function update(params: object): void {
-  send({ method: "session/update", params: { sessionId: SESSION, update: params } });
+function say(text: string): void {
+  const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
+  send({ method: "session/update", params: { sessionId: SESSION, update } });
 }
 
 function send(message: object): void {

@@ -205,8 +205,10 @@ describe("a store that does not answer", () => {
 describe("a record", () => {
   test("that would be larger than the limit is RECORD_TOO_LARGE, and stays as it was", async () => {
     const { store, held } = await running();
-    const gate = { ...aGate("g1"), preview: { ...aGate("g1").preview, rawInput: "x".repeat(300 * 1024) } };
-    const changed = await changeRecord(worldOf(store, "w"), KEY, gate, ownerOf(held));
+    const process = { instance: "p1", pid: 100, tier: "new" } as const;
+    const agentSessionId = "x".repeat(300 * 1024);
+    const ready = { type: "ready", process, agentSessionId, coldReason: "first_turn", commandId: null } as const;
+    const changed = await changeRecord(worldOf(store, "w"), KEY, ready, ownerOf(held));
     expect(changed).toMatchObject({ kind: "refused", held, refusal: { reason: "RECORD_TOO_LARGE" } });
     expect(await store.records.get(KEY)).toMatchObject({ revision: held.revision, record: held.record });
   });

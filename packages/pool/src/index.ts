@@ -1,5 +1,6 @@
 export * from "./canonical.ts";
 export * from "./limits.ts";
+export * from "./park.ts";
 export * from "./reasons.ts";
 export * from "./record/assert.ts";
 export * from "./record/command.ts";
@@ -7,6 +8,8 @@ export { decide, isWritten } from "./record/decide.ts";
 export * from "./record/event.ts";
 export * from "./record/option.ts";
 export * from "./record/record.ts";
+export { turnOpen } from "./record/refusals.ts";
+export { bytesOf } from "./record/size.ts";
 export * from "./refusal.ts";
 export * from "./slots/index.ts";
 export * from "./store.ts";

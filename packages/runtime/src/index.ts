@@ -1,6 +1,7 @@
 // Time, names and digests.
 export { type Clock, systemClock, type Timer } from "./clock.ts";
 export { sameSecret, sha256 } from "./digest.ts";
+export { readGatewayToken } from "./gateway-token.ts";
 export { type IdKind, type NewId, newId, newSecret, random } from "./ids.ts";
 // What happens one after the other.
 export { createLane, LANE_DEPTH, type Lane, type Passage } from "./lane.ts";
@@ -52,3 +53,4 @@ export type { Telemetry } from "./telemetry/telemetry.ts";
 export { type Carrier, headersCarrier, metadataCarrier, type Traceparent } from "./telemetry/trace-context.ts";
 export type { OpenSpan, SpanOptions, Tracing } from "./telemetry/tracing.ts";
 export { VERSION } from "./version.ts";
+export { within } from "./within.ts";

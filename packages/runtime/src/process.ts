@@ -7,7 +7,9 @@
 //      holds in memory is no longer known to be true, and everything acknowledged is in the store.
 //  R4  Whatever way the process ends, short of SIGKILL, the last acts run: synchronous, so that nothing can come between.
 
+import { systemClock } from "./clock.ts";
 import type { Log } from "./log/log.ts";
+import { within } from "./within.ts";
 
 /** The part of a process that decides about its end. `process` is one. */
 export interface ProcessHost {
@@ -85,18 +87,14 @@ export function superviseProcess(log: Log, host: ProcessHost = process): Process
 }
 
 async function isClosed({ name, close, boundMs }: Closer, log: Log): Promise<boolean> {
-  const bound = Promise.withResolvers<"late">();
-  const timer = setTimeout(() => bound.resolve("late"), boundMs);
   try {
-    const how = await Promise.race([Promise.resolve(close()), bound.promise]);
-    if (how !== "late") return true;
+    const closed = Promise.resolve(close()).then(() => true);
+    if ((await within(systemClock, boundMs, closed)) !== null) return true;
     log.warn("closing", { reason: "timeout", key: name, duration_ms: boundMs }, `${name} did not close in time`);
     return false;
   } catch (error) {
     log.error("closing", { reason: "failed", key: name, error }, `${name} failed to close`);
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

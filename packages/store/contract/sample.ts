@@ -68,13 +68,12 @@ export function countOf(record: SessionRecord): number {
 const answer: Answer = {
   answerId: "a-1",
   commandId: "c-1",
-  optionId: "allow",
-  verdict: "allow",
+  optionId: "reject",
+  verdict: "reject",
   principal: "ann@example.com",
   channel: "inbox",
   at: 1_764_500_004_000,
-  note: "only this once",
-  noteDue: true,
+  note: "use the other file",
   idempotencyKey: "key-1",
   contentDigest: "sha256:11",
   order: 1,
@@ -123,14 +122,24 @@ const closed: Tombstone = {
   digest: "sha256:00",
   openedAt: 1_764_500_001_000,
   closedAt: 1_764_500_002_000,
-  options,
+  options: options.map(({ optionId, kind }) => ({ optionId, kind })),
   state: { kind: "closed", why: "superseded", supersededBy: "g-1" },
 };
 
+const {
+  traceparent: _traceparent,
+  attempts: _attempts,
+  recoverable: _recoverable,
+  admitted: _admitted,
+  ...kept
+} = answer;
 const moot: Tombstone = {
   ...closed,
   gateId: "g-00",
-  state: { kind: "answered", answer: { ...answer, answerId: "a-0", disposition: { kind: "moot", why: "withdrawn" } } },
+  state: {
+    kind: "answered",
+    answer: { ...kept, answerId: "a-0", note: "", disposition: { kind: "moot", why: "withdrawn" } },
+  },
 };
 
 const { state: _state, warm: _warm, ...openedGate } = pending;

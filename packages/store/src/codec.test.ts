@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { SessionRecord } from "@holdfast/pool";
+import { bytesOf, type SessionRecord } from "@holdfast/pool";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { firstRecord, fullRecord, KEY } from "../contract/sample.ts";
@@ -24,6 +24,10 @@ describe("the stored form of format 1", () => {
     const decoded = decodeRecord(golden(name), KEY);
     if (decoded.kind === "unreadable") throw new Error(decoded.why);
     expect(encodeRecord(decoded.record)).toBe(golden(name));
+  });
+
+  it("has the size that a record's rules reckon with", () => {
+    expect(bytesOf(fullRecord(KEY))).toBe(Buffer.byteLength(whole));
   });
 
   it("does not depend on the order in which fields were set", () => {

@@ -19,17 +19,22 @@
 //   placement/    who shall claim a session that nobody owns
 //   runners/      connections to runners, and that the right one answers
 //   frames/       what is read of an event that is handed on undecoded
-import { readFile } from "node:fs/promises";
 import { storeWorld } from "@holdfast/ledger";
 import type { Store } from "@holdfast/pool";
-import { type Clock, type Log, newId, type Settings, type Telemetry } from "@holdfast/runtime";
+import {
+  type Clock,
+  type Log,
+  newId,
+  readGatewayToken,
+  type Settings,
+  type Telemetry,
+  within,
+} from "@holdfast/runtime";
 import { type Capability, rpcEdge } from "@holdfast/wire";
 import { fileCredentials, openCredentials } from "./credentials/credentials.ts";
-import { TOKEN_CHARACTERS } from "./credentials/tokens.ts";
 import { Deliveries } from "./deliver/deliveries.ts";
 import { bindPort } from "./port/port.ts";
 import { sessionService } from "./rpc/session-service.ts";
-import { within } from "./rpc/wait.ts";
 import { Runners } from "./runners/runners.ts";
 import { Watchers } from "./sessions/watchers.ts";
 import type { GatewayWorld } from "./world.ts";
@@ -58,7 +63,7 @@ export type Gateway = {
 
 /** Throws when it cannot serve: the port, the credentials or the store cannot be had. Nothing is left open then. */
 export async function startGateway({ settings, log, telemetry, clock, openStore }: GatewayParts): Promise<Gateway> {
-  const token = settings.gatewayTokenFile === null ? null : await readToken(settings.gatewayTokenFile);
+  const token = settings.gatewayTokenFile === null ? null : await readGatewayToken(settings.gatewayTokenFile);
   const credentials =
     settings.tokensFile === null ? openCredentials() : await fileCredentials(settings.tokensFile, log);
   const stopping = new AbortController();
@@ -100,12 +105,4 @@ export async function startGateway({ settings, log, telemetry, clock, openStore 
     await close();
     throw error;
   }
-}
-
-async function readToken(path: string): Promise<string> {
-  const token = (await readFile(path, "utf8")).trim();
-  if (token.length > 0 && token.length <= TOKEN_CHARACTERS && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new Error(
-    `HOLDFAST_GATEWAY_TOKEN_FILE ${path} must hold one token of 1 to ${TOKEN_CHARACTERS} printable characters`,
-  );
 }

@@ -1,12 +1,12 @@
 // The runner's process: `npm run runner`. Settings, one lock on its name, what a predecessor left ended, then the runner.
 
 import { mkdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import {
   isLoopback,
   lockOrRefuse,
+  readGatewayToken,
   runProgram,
   type Settings,
   type Surroundings,
@@ -61,11 +61,7 @@ async function start(surroundings: Surroundings): Promise<void> {
 
 /** Without a token only this machine can call, and is believed. */
 async function gatewayToken({ gatewayTokenFile, host }: Settings): Promise<string | null> {
-  if (gatewayTokenFile !== null) {
-    const token = (await readFile(gatewayTokenFile, "utf8")).trim();
-    if (token === "") throw new Error(`HOLDFAST_GATEWAY_TOKEN_FILE ${gatewayTokenFile} is empty`);
-    return token;
-  }
+  if (gatewayTokenFile !== null) return readGatewayToken(gatewayTokenFile);
   if (!isLoopback(host)) throw new Error(`a runner on ${host} needs HOLDFAST_GATEWAY_TOKEN_FILE`);
   return null;
 }

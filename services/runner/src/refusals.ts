@@ -69,6 +69,16 @@ export function callerGone({ sessionId }: SessionKey): Refusal {
   );
 }
 
+/** Nothing was done: the same call may come again. */
+export function laneFull({ sessionId }: SessionKey, waiting: number): Refusal {
+  return refusal(
+    "POOL_FULL",
+    `session ${sessionId}: ${waiting} calls wait for their turn already; nothing was done`,
+    "send it again later",
+    { session_id: sessionId },
+  );
+}
+
 export function watchersFull({ sessionId }: SessionKey, limit: number): Refusal {
   return refusal(
     "WATCHERS_FULL",

@@ -127,7 +127,7 @@ export async function startRunner(wanted: RunnerWanted): Promise<Runner> {
     background: (work) => void work.catch((error: unknown) => tellBug(log, ending.signal, error)),
     forgetIfEmpty: (host) => hosts.forgetIfEmpty(host),
   };
-  hosts.enter(held.world);
+  hosts.open(held.world);
   telemetry.metrics.knowAgents(wanted.catalogue.names);
   telemetry.metrics.watchPool(() => {
     const { states, maxLive, memoryBytes } = describePool(pool.state);
@@ -143,8 +143,11 @@ export async function startRunner(wanted: RunnerWanted): Promise<Runner> {
       ending.abort(new Error("the runner ends"));
       memory.stop();
       pool.close();
-      await lease.release();
-      await stopGrpc(server, AbortSignal.timeout(SERVER_BOUND_MS));
+      try {
+        await lease.release();
+      } finally {
+        await stopGrpc(server, AbortSignal.timeout(SERVER_BOUND_MS));
+      }
     },
   };
 }
@@ -174,7 +177,12 @@ async function drain({ pool, clock, settings, lease, log, lane }: RunnerWorld, {
   health.setServing(false);
   const endsAt = clock.monotonicMs() + settings.drainGraceMs + TEARDOWN_BOUND_MS;
   pool.step({ kind: "drain", graceMs: settings.drainGraceMs });
-  await lease.drain();
+  try {
+    await lease.drain();
+  } catch (error) {
+    // Nobody may be told, and the processes have to go all the same (E8).
+    log.error("drain", { reason: "lease", error });
+  }
   while (!isDrained(pool.state) && clock.monotonicMs() < endsAt) await clock.sleep(DRAIN_LOOK_MS);
   if (!isDrained(pool.state)) log.warn("drain", { reason: "timeout", count: pool.state.slots.size });
   await lane.empty();

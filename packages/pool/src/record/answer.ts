@@ -1,19 +1,21 @@
 // An answer is committed with its continue command in one swap (D4), or refused with nothing written. The checks run in the
-// contract's order: idempotency key, gate known, gate state, digest, option.
+// contract's order: idempotency key, gate known, gate state, digest, option; then whether the record has room for it.
 
+import { ANSWER_ROOM_BYTES } from "../limits.ts";
 import { refusal } from "../refusal.ts";
 import { type AnswerReceipt, type Decision, type GiveAnswer, type Moment, refused, same, write } from "./command.ts";
 import { answerOf, nextExecution, pendingGates, replaceGate, tell } from "./moves.ts";
 import { resolveChoice, verdictOf } from "./option.ts";
-import type { Answer, Gate, GateOption, SessionRecord } from "./record.ts";
-import { gateClosed, gateUnknown, keyReused } from "./refusals.ts";
+import type { Answer, ClosedOption, CommittedAnswer, Gate, GateOption, SessionRecord } from "./record.ts";
+import { gateClosed, gateUnknown, keyReused, noRoomForAnswer } from "./refusals.ts";
+import { leastBytes, tooManyNotes } from "./size.ts";
 import { reopenAnswers } from "./turn.ts";
 
 type Answered = {
   readonly gateId: string;
   readonly turnId: string;
-  readonly options: readonly GateOption[];
-  readonly answer: Answer;
+  readonly options: readonly ClosedOption[];
+  readonly answer: CommittedAnswer & Pick<Answer, "recoverable">;
 };
 
 export function giveAnswer(held: SessionRecord, command: GiveAnswer, moment: Moment): Decision<AnswerReceipt> {
@@ -60,7 +62,12 @@ function answerPending(held: SessionRecord, gate: Gate, command: GiveAnswer, { n
   }
   const option = resolveChoice(gate.options, command.choice);
   if (option === null) return refused(optionNotOffered(held, gate));
-  return write(...commit(held, gate, option, command, now));
+  const [record, given] = commit(held, gate, option, command, now);
+  const hasNote = command.note !== "";
+  if (leastBytes(record) > ANSWER_ROOM_BYTES || (hasNote && tooManyNotes(record))) {
+    return refused(noRoomForAnswer(held, gate.gateId, hasNote));
+  }
+  return write(record, given);
 }
 
 function optionNotOffered(held: SessionRecord, gate: Gate) {
@@ -94,8 +101,7 @@ function commit(
     principal: command.principal,
     channel: command.channel,
     at: now,
-    note: command.note,
-    noteDue: command.note !== "" && verdict === "reject",
+    note: verdict === "reject" ? command.note : "",
     idempotencyKey: command.idempotencyKey,
     contentDigest: command.contentDigest,
     order: held.answerCount + 1,
@@ -129,7 +135,7 @@ function allAnswers(held: SessionRecord): readonly Answered[] {
     return answer === null ? [] : [{ gateId: gate.gateId, turnId: gate.turnId, options: gate.options, answer }];
   });
   const closed = held.tombstones.flatMap(({ gateId, turnId, options, state }) =>
-    state.kind === "answered" ? [{ gateId, turnId, options, answer: state.answer }] : [],
+    state.kind === "answered" ? [{ gateId, turnId, options, answer: { ...state.answer, recoverable: null } }] : [],
   );
   return [...closed, ...open];
 }

@@ -2,7 +2,7 @@
 // throws: nothing is written, and the message names the rule.
 import { FINAL_DISPOSITIONS } from "../reasons.ts";
 import { answerOf, isPending, openTurn, pendingGates, queuedAnswers } from "./moves.ts";
-import type { Answer, SessionRecord } from "./record.ts";
+import type { CommittedAnswer, SessionRecord } from "./record.ts";
 
 export class InvariantBroken extends Error {
   override readonly name = "InvariantBroken";
@@ -20,7 +20,7 @@ function single(record: SessionRecord): string[] {
   if (record.tombstones.some(({ state }) => state.kind === "answered" && !isFinal(state.answer))) {
     broken.push("R2: a closed gate's answer has no final disposition");
   }
-  if (record.gates.some((gate) => answerOf(gate) !== null && isFinal(answerOf(gate) as Answer))) {
+  if (record.gates.some((gate) => answerOf(gate) !== null && isFinal(answerOf(gate) as CommittedAnswer))) {
     broken.push("R2: an answer is final and its gate is not closed");
   }
   if (openTurn(record) === null && (record.gates.length > 0 || record.cancel !== null)) {
@@ -71,11 +71,11 @@ function closing(state: SessionRecord["tombstones"][number]["state"]): string {
     : `${state.answer.answerId} ${state.answer.optionId} ${JSON.stringify(state.answer.disposition)}`;
 }
 
-function buriedAnswer(record: SessionRecord, gateId: string): Answer | null {
+function buriedAnswer(record: SessionRecord, gateId: string): CommittedAnswer | null {
   const found = record.tombstones.find((tombstone) => tombstone.gateId === gateId);
   return found?.state.kind === "answered" ? found.state.answer : null;
 }
 
-function isFinal(answer: Answer): boolean {
+function isFinal(answer: CommittedAnswer): boolean {
   return FINAL_DISPOSITIONS.includes(answer.disposition.kind);
 }

@@ -87,7 +87,7 @@ export type GateDecision =
   | { readonly kind: "opened" }
   /** A stored answer applies to this very call (C6): it is `sending` now and has to be written. */
   | { readonly kind: "matched"; readonly gateId: string; readonly optionId: string; readonly verdict: Verdict }
-  /** Answer it with its reject option and tell gate_refused (A6). */
+  /** By number or by size. Answer it with its reject option and tell gate_refused (A6). */
   | { readonly kind: "too_many" }
   /** Answer it `cancelled`, record nothing (A10, B2). */
   | { readonly kind: "not_asked" };

@@ -46,6 +46,7 @@ import { expireGates, openGate, withdrawGate } from "./gate.ts";
 import { claim, losingProcess, markCold, settleOwnerless } from "./ownership.ts";
 import type { Millis, SessionRecord } from "./record.ts";
 import { notOwner, sessionUnknown, staleEpoch } from "./refusals.ts";
+import { fitted } from "./size.ts";
 import { admitCancel, stop } from "./stop.ts";
 import { openTurnOf, ready, settlePrompt } from "./turn.ts";
 
@@ -71,12 +72,12 @@ export function isWritten(held: SessionRecord | null, operation: Operation): boo
 }
 
 function sealed(record: SessionRecord, now: Millis, operation: Operation): SessionRecord {
-  return {
+  return fitted({
     ...record,
     updatedAt: now,
     outbox: record.outbox.filter((event) => !operation.appended.includes(event.id)),
     operations: [...record.operations, operation.id].slice(-OPERATIONS_KEPT),
-  };
+  });
 }
 
 function ruled(held: SessionRecord | null, command: RecordCommand, moment: Moment): AnyDecision {

@@ -69,11 +69,9 @@ export function returnAttempt(held: SessionRecord, { commandId }: ReturnAttempt)
 
 export function admit(held: SessionRecord, command: Admit, { now }: Moment): Decision<Admission> {
   const gate = gateOfCommand(held, command.commandId);
-  const answer = gate === null ? settledAnswer(held, command.commandId) : answerOf(gate);
-  if (answer === null)
-    return refused(executionEnded(held, `command ${command.commandId}, which the record does not hold,`));
-  if (gate === null || answer.disposition.kind !== "queued")
-    return same({ kind: "already", disposition: answer.disposition });
+  const answer = gate === null ? null : answerOf(gate);
+  if (gate === null || answer === null) return admitAgain(held, command.commandId);
+  if (answer.disposition.kind !== "queued") return same({ kind: "already", disposition: answer.disposition });
   const execution = held.execution;
   if (openTurn(held) === null || execution === null || execution.number !== command.execution) {
     return refused(executionEnded(held, `execution ${command.execution}`));
@@ -82,6 +80,16 @@ export function admit(held: SessionRecord, command: Admit, { now }: Moment): Dec
     return refused(executionEnded(held, `execution ${command.execution}, being stopped,`));
   const admitted = changeAnswer(running(held), gate, { admitted: command.delivery, recoverable: null });
   return admitInto(admitted, gate, answer, command, now, execution.state === "queued");
+}
+
+/** The command of a gate that is closed by now. */
+function admitAgain(held: SessionRecord, commandId: string): Decision<Admission> {
+  for (const { state } of held.tombstones) {
+    if (state.kind === "answered" && state.answer.commandId === commandId) {
+      return same({ kind: "already", disposition: state.answer.disposition });
+    }
+  }
+  return refused(executionEnded(held, `command ${commandId}, which the record does not hold,`));
 }
 
 function admitInto(
@@ -136,11 +144,6 @@ export function reportAnswer(held: SessionRecord, { gateId }: ReportAnswer, { no
 
 function gateOfCommand(held: SessionRecord, commandId: string): Gate | null {
   return held.gates.find((gate) => answerOf(gate)?.commandId === commandId) ?? null;
-}
-
-function settledAnswer(held: SessionRecord, commandId: string): Answer | null {
-  const found = held.tombstones.find(({ state }) => state.kind === "answered" && state.answer.commandId === commandId);
-  return found?.state.kind === "answered" ? found.state.answer : null;
 }
 
 function changeAnswer(held: SessionRecord, gate: Gate, change: Partial<Answer>): SessionRecord {

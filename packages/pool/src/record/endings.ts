@@ -1,5 +1,6 @@
 // How turns end and processes are lost: the parts that several decisions share, so that an ending is the same whoever
 // brings it about, the first time or after a crash.
+import { ERROR_MESSAGE_CHARACTERS } from "../limits.ts";
 import type { ColdReason, GateCloseReason, MootReason, Outcome } from "../reasons.ts";
 import {
   closeGate,
@@ -17,6 +18,7 @@ import {
   withAnswer,
 } from "./moves.ts";
 import type { AgentSession, Millis, SessionRecord, TurnError } from "./record.ts";
+import { withoutNotes } from "./tombstone.ts";
 
 export type GateEnding = {
   /** Why the gates that are still pending close. */
@@ -59,8 +61,9 @@ export function settleGates(record: SessionRecord, now: Millis, ending: GateEndi
 export function endTurn(record: SessionRecord, now: Millis, wanted: EndingWanted): SessionRecord {
   const turn = openTurn(record);
   if (turn === null || record.execution === null) return record;
-  const closed = settleGates(record, now, wanted);
-  const { outcome, stopReason, error } = wanted;
+  const closed = withoutNotes(settleGates(record, now, wanted));
+  const { outcome, stopReason } = wanted;
+  const error = wanted.error && { ...wanted.error, message: wanted.error.message.slice(0, ERROR_MESSAGE_CHARACTERS) };
   const ended: SessionRecord = {
     ...closed,
     turn: { ...turn, ending: { outcome, stopReason, at: now, error } },

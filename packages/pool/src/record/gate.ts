@@ -1,5 +1,5 @@
 // Gates open, are taken back, and expire (A6, C4, C6, C10, D3, D13).
-import { OPEN_GATES_PER_SESSION } from "../limits.ts";
+import { GATE_ROOM_BYTES, OPEN_GATES_PER_SESSION } from "../limits.ts";
 import {
   type Decision,
   DONE,
@@ -28,6 +28,7 @@ import {
 } from "./moves.ts";
 import { resolveChoice } from "./option.ts";
 import type { Answer, Gate, SessionRecord } from "./record.ts";
+import { leastBytes } from "./size.ts";
 
 export function openGate(held: SessionRecord, command: OpenGate, moment: Moment): Decision<GateDecision> {
   const { now } = moment;
@@ -44,7 +45,8 @@ export function openGate(held: SessionRecord, command: OpenGate, moment: Moment)
   }
   const others = supersede(held, command, now);
   if (pendingGates(others).length >= OPEN_GATES_PER_SESSION) return same({ kind: "too_many" });
-  return write(park(addGate(others, command, now), now), { kind: "opened" });
+  const opened = park(addGate(others, command, now), now);
+  return leastBytes(opened) > GATE_ROOM_BYTES ? same({ kind: "too_many" }) : write(opened, { kind: "opened" });
 }
 
 /** The oldest stored answer whose gate asked for exactly this call (C6), if the agent offers what was chosen (A7). */

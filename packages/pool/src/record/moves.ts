@@ -1,8 +1,8 @@
 // The small moves that decisions are made of. Each takes a record and gives the next one; none of them decides anything.
-import { TOMBSTONES_KEPT } from "../limits.ts";
 import type { GateCloseReason, MootReason, Tier } from "../reasons.ts";
 import type { StateEvent, Tell } from "./event.ts";
-import type { Answer, AnswerDisposition, Gate, Millis, SessionRecord, Tombstone } from "./record.ts";
+import type { Answer, AnswerDisposition, Gate, Millis, SessionRecord, TombstoneState } from "./record.ts";
+import { committed, tombstoneOf } from "./tombstone.ts";
 
 export const QUEUED: AnswerDisposition = { kind: "queued" };
 export const STORED: AnswerDisposition = { kind: "stored" };
@@ -85,7 +85,7 @@ export function dispose(
   if (gate === undefined || answer === null) return record;
   const settled: Answer = { ...answer, disposition, recoverable: null };
   if (!isFinal(disposition)) return replaceGate(record, gateId, (held) => withAnswer(held, () => settled));
-  return bury(record, now, gate, { kind: "answered", answer: { ...settled, traceparent: "" } });
+  return bury(record, now, gate, { kind: "answered", answer: committed(settled) });
 }
 
 /** Closes a pending gate without an answer and tells it. */
@@ -102,22 +102,11 @@ export function closeGate(
   return tell(buried, now, gateId, { type: "gate_closed", gateId, reason: why });
 }
 
-function bury(record: SessionRecord, now: Millis, gate: Gate, state: Tombstone["state"]): SessionRecord {
-  const tombstone: Tombstone = {
-    gateId: gate.gateId,
-    turnId: gate.turnId,
-    toolCallId: gate.preview.toolCallId,
-    title: gate.preview.title.slice(0, 120),
-    digest: gate.digest,
-    openedAt: gate.openedAt,
-    closedAt: now,
-    options: gate.options,
-    state,
-  };
+function bury(record: SessionRecord, now: Millis, gate: Gate, state: TombstoneState): SessionRecord {
   return {
     ...record,
     gates: record.gates.filter((held) => held.gateId !== gate.gateId),
-    tombstones: [...record.tombstones, tombstone].slice(-TOMBSTONES_KEPT),
+    tombstones: [...record.tombstones, tombstoneOf(gate, now, state)],
   };
 }
 

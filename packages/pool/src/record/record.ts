@@ -153,7 +153,9 @@ export type Execution = {
   readonly parkedAt: Millis | null;
 };
 
-export type GateOption = { readonly optionId: string; readonly name: string; readonly kind: OptionKind };
+export type GateOption = ClosedOption & { readonly name: string };
+/** What an answer can mean, without what to write on the button. */
+export type ClosedOption = { readonly optionId: string; readonly kind: OptionKind };
 
 /** The readable short form of a call: at most PREVIEW_CHARACTERS in all. The whole call is event `callSeq` of the log. */
 export type CallPreview = {
@@ -188,7 +190,8 @@ export type Gate = {
 
 export type Delivery = { readonly incarnation: string; readonly nonce: string };
 
-export type Answer = {
+/** What a record keeps of an answer for as long as it knows the gate. */
+export type CommittedAnswer = {
   readonly answerId: string;
   readonly commandId: string;
   readonly optionId: string;
@@ -196,24 +199,27 @@ export type Answer = {
   readonly principal: string;
   readonly channel: string;
   readonly at: Millis;
+  /** The note of a REJECT, until the agent was told or never will be (C7); "" otherwise. */
   readonly note: string;
-  /** The note still has to be told to the agent (C7). */
-  readonly noteDue: boolean;
   readonly idempotencyKey: string | null;
   /** Digest of key scope and content: tells a retry from a reused key (D5). */
   readonly contentDigest: string;
   /** Oldest first is the order in which stored answers apply. */
   readonly order: number;
-  /** W3C trace context of the call that answered, "" when none. */
-  readonly traceparent: string;
   /** The execution the continue command is pinned to. */
   readonly execution: number;
+  readonly disposition: AnswerDisposition;
+};
+
+/** An answer on its way. */
+export type Answer = CommittedAnswer & {
+  /** W3C trace context of the call that answered, "" when none. */
+  readonly traceparent: string;
   readonly attempts: number;
   /** Attempts spent (D8): set when the last one failed, cleared by success. */
   readonly recoverable: string | null;
   /** The delivery that was admitted (D1: the proof of the admission). */
   readonly admitted: Delivery | null;
-  readonly disposition: AnswerDisposition;
 };
 
 export type AnswerDisposition =
@@ -230,11 +236,11 @@ export type Tombstone = {
   readonly openedAt: Millis;
   readonly closedAt: Millis;
   /** Option ids offered, with their kinds: what ALLOW and REJECT would have resolved to. */
-  readonly options: readonly GateOption[];
+  readonly options: readonly ClosedOption[];
   readonly state: TombstoneState;
 };
 export type TombstoneState =
-  | { readonly kind: "answered"; readonly answer: Answer }
+  | { readonly kind: "answered"; readonly answer: CommittedAnswer }
   | { readonly kind: "closed"; readonly why: GateCloseReason; readonly supersededBy: string | null };
 
 export type CancelCommand = {

@@ -1,4 +1,5 @@
 // The record's refusals, worded in one place: what happened, to which session, what to do next.
+import { LABELS } from "../limits.ts";
 import { type Refusal, refusal } from "../refusal.ts";
 import { pendingGates } from "./moves.ts";
 import type { SessionRecord, Tombstone } from "./record.ts";
@@ -27,6 +28,22 @@ export function turnOpen(record: SessionRecord): Refusal {
     "wait for its end, or stop it",
     metadata,
   );
+}
+
+/** A turn's labels are added to those of the session. */
+export function tooManyLabels(sessionId: string): Refusal {
+  const description = `the session would have more than ${LABELS} labels with these`;
+  return {
+    ...refusal(
+      "FIELD_INVALID",
+      `session ${sessionId}: labels ${description}`,
+      "give labels that it has another value",
+      {
+        session_id: sessionId,
+      },
+    ),
+    violations: [{ field: "labels", description }],
+  };
 }
 
 export function keyReused(sessionId: string, key: string): Refusal {
@@ -61,6 +78,16 @@ export function gateClosed(sessionId: string, tombstone: Tombstone): Refusal {
       close_reason: why,
       ...(supersededBy === null ? {} : { superseded_by: supersededBy }),
     },
+  );
+}
+
+/** `hasNote`: whether a shorter one would help. */
+export function noRoomForAnswer(record: SessionRecord, gateId: string, hasNote: boolean): Refusal {
+  return refusal(
+    "RECORD_TOO_LARGE",
+    `the record of session ${record.sessionId} has no room for this answer to gate ${gateId}; nothing was written`,
+    hasNote ? "answer without a note, or when the notes before it were told" : "stop the turn, or wait for its end",
+    { session_id: record.sessionId, gate_id: gateId },
   );
 }
 

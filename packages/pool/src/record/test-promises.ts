@@ -4,7 +4,7 @@ import { OPERATIONS_KEPT } from "../limits.ts";
 import { FINAL_DISPOSITIONS } from "../reasons.ts";
 import type { Decision } from "./command.ts";
 import { answerOf, isPending, openTurn, pendingGates, queuedAnswers } from "./moves.ts";
-import type { Answer, SessionRecord } from "./record.ts";
+import type { CommittedAnswer, SessionRecord } from "./record.ts";
 import { gateState, type Ledger } from "./test-record.ts";
 import type { Move } from "./test-walk.ts";
 
@@ -133,8 +133,8 @@ function matched(before: SessionRecord | null, { command }: Move, result: unknow
   hold(offered, "A7", "an option applies that is not offered");
 }
 
-function answers(record: SessionRecord): [gateId: string, answer: Answer][] {
-  return [...record.gates, ...record.tombstones].flatMap(({ gateId, state }): [string, Answer][] =>
+function answers(record: SessionRecord): [gateId: string, answer: CommittedAnswer][] {
+  return [...record.gates, ...record.tombstones].flatMap(({ gateId, state }): [string, CommittedAnswer][] =>
     state.kind === "answered" ? [[gateId, state.answer]] : [],
   );
 }

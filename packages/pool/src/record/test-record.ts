@@ -17,7 +17,7 @@ import type {
 import { decide } from "./decide.ts";
 import type { StateEvent } from "./event.ts";
 import { answerOf } from "./moves.ts";
-import type { Answer, GateOption, Millis, Owner, SessionConfig, SessionRecord } from "./record.ts";
+import type { Answer, CommittedAnswer, GateOption, Millis, Owner, SessionConfig, SessionRecord } from "./record.ts";
 
 export const OWNER: Owner = { runner: "runner-0", incarnation: "boot-a", address: "10.0.0.1:7421" };
 export const HEIR: Owner = { runner: "runner-1", incarnation: "boot-b", address: "10.0.0.2:7421" };
@@ -83,7 +83,7 @@ export class Ledger {
     return this.told.filter((event) => event.tell.type === type);
   }
 
-  answer(gateId: string): Answer {
+  answer(gateId: string): CommittedAnswer & Partial<Answer> {
     const { gates, tombstones } = this.record;
     const open = gates.find((gate) => gate.gateId === gateId);
     const closed = tombstones.find((tombstone) => tombstone.gateId === gateId);

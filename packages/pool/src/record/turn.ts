@@ -1,5 +1,5 @@
 // Opening a turn, the start of its process, and the settling of its prompt (A9, C9, D14, D15).
-import { REQUESTS_KEPT } from "../limits.ts";
+import { LABELS, REQUESTS_KEPT } from "../limits.ts";
 import {
   type Decision,
   DONE,
@@ -28,7 +28,8 @@ import {
 } from "./moves.ts";
 import { claim } from "./ownership.ts";
 import { type NextRequest, RECORD_FORMAT, type SessionRecord } from "./record.ts";
-import { keyReused, turnOpen } from "./refusals.ts";
+import { keyReused, tooManyLabels, turnOpen } from "./refusals.ts";
+import { dueNote, withoutNotes } from "./tombstone.ts";
 
 export function openTurnOf(held: SessionRecord | null, command: OpenTurn, moment: Moment): Decision<TurnOpened> {
   const { now, by } = moment;
@@ -42,6 +43,8 @@ export function openTurnOf(held: SessionRecord | null, command: OpenTurn, moment
   if (held?.next && !isNext(held.next, command)) return refused(turnOpen(held));
 
   const base = held ?? emptyRecord(command, now);
+  const labels = { ...base.labels, ...command.labels };
+  if (Object.keys(labels).length > LABELS) return refused(tooManyLabels(command.sessionId));
   const owned = by.kind === "claimant" ? claim(base, by.owner) : base;
   const coldReason = command.coldReason ?? owned.coldReason;
   const number = (owned.execution?.number ?? 0) + 1;
@@ -50,7 +53,7 @@ export function openTurnOf(held: SessionRecord | null, command: OpenTurn, moment
     agent: command.agent,
     config: command.config,
     secretNames: command.secretNames,
-    labels: { ...owned.labels, ...command.labels },
+    labels,
     turn: {
       turnId: command.turnId,
       requestId: command.requestId,
@@ -204,26 +207,14 @@ export function settlePrompt(held: SessionRecord, command: SettlePrompt, { now }
 }
 
 function dueNotes(record: SessionRecord, turnId: string): readonly string[] {
-  return record.tombstones.flatMap(({ turnId: of, state }) =>
-    of === turnId && state.kind === "answered" && state.answer.noteDue && state.answer.disposition.kind !== "moot"
-      ? [state.answer.note]
-      : [],
-  );
+  return record.tombstones
+    .filter((tombstone) => tombstone.turnId === turnId)
+    .map(dueNote)
+    .filter((note) => note !== "");
 }
 
 function tellNotes(record: SessionRecord, now: number, notes: readonly string[]): Decision<PromptSettled> {
-  const closed = settleGates(record, now, PROMPT_OVER);
-  const told: SessionRecord = {
-    ...closed,
-    tombstones: closed.tombstones.map((tombstone) =>
-      tombstone.state.kind === "answered" && tombstone.state.answer.noteDue
-        ? {
-            ...tombstone,
-            state: { kind: "answered", answer: { ...tombstone.state.answer, note: "", noteDue: false } },
-          }
-        : tombstone,
-    ),
-  };
+  const told = withoutNotes(settleGates(record, now, PROMPT_OVER));
   const next = nextExecution(told, "running");
   const execution = next.execution?.number ?? 0;
   return write(tellContinued(next, now, "", "warm"), { kind: "notes", execution, notes });

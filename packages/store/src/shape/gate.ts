@@ -10,7 +10,8 @@ const dispositionShape = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("moot"), why: z.enum(MOOT_REASONS) }),
 ]);
 
-const answerShape = z.object({
+/** What stays of an answer in a tombstone. */
+const committedShape = z.object({
   answerId: z.string(),
   commandId: z.string(),
   optionId: z.string(),
@@ -19,19 +20,22 @@ const answerShape = z.object({
   channel: z.string(),
   at: millis,
   note: z.string(),
-  noteDue: z.boolean(),
   idempotencyKey: z.string().nullable(),
   contentDigest: z.string(),
   order: count,
-  traceparent: z.string(),
   execution: count,
-  attempts: count,
-  recoverable: z.string().nullable(),
-  admitted: deliveryShape.nullable(),
   disposition: dispositionShape,
 });
 
-const optionShape = z.object({ optionId: z.string(), name: z.string(), kind: z.enum(OPTION_KINDS) });
+const answerShape = committedShape.extend({
+  traceparent: z.string(),
+  attempts: count,
+  recoverable: z.string().nullable(),
+  admitted: deliveryShape.nullable(),
+});
+
+const closedOptionShape = z.object({ optionId: z.string(), kind: z.enum(OPTION_KINDS) });
+const optionShape = closedOptionShape.extend({ name: z.string() });
 
 const previewShape = z.object({
   toolCallId: z.string(),
@@ -72,9 +76,9 @@ export const tombstoneShape = z.object({
   digest: z.string(),
   openedAt: millis,
   closedAt: millis,
-  options: z.array(optionShape),
+  options: z.array(closedOptionShape),
   state: z.discriminatedUnion("kind", [
-    z.object({ kind: z.literal("answered"), answer: answerShape }),
+    z.object({ kind: z.literal("answered"), answer: committedShape }),
     z.object({ kind: z.literal("closed"), why: z.enum(GATE_CLOSE_REASONS), supersededBy: z.string().nullable() }),
   ]),
 });

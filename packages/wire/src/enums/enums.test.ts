@@ -29,7 +29,6 @@ import {
   RoleSchema,
   SessionStateSchema,
   TierSchema,
-  ToolCallStatusSchema,
   VerdictSchema,
 } from "@holdfast/proto";
 import fc from "fast-check";
@@ -52,7 +51,6 @@ const TABLES = [
   { name: "cold reason", table: turn.fallReasons, list: COLD_REASONS, schema: FallReasonSchema },
   { name: "outcome", table: turn.outcomes, list: OUTCOMES, schema: OutcomeSchema },
   { name: "session state", table: turn.sessionStates, list: SESSION_STATES, schema: SessionStateSchema },
-  { name: "tool call", table: turn.toolCallStatuses, list: turn.toolCallStatuses.names, schema: ToolCallStatusSchema },
   { name: "if_busy", table: request.ifBusyChoices, list: request.ifBusyChoices.names, schema: IfBusySchema },
   {
     name: "on_disconnect",

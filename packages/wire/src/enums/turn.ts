@@ -1,6 +1,6 @@
-// Sessions and turns: where memory came from, why a process fell, how a turn ended, what a tool call is doing.
+// Sessions and turns: where memory came from, why a process fell, how a turn ended.
 import type * as pool from "@holdfast/pool";
-import { FallReason, Outcome, SessionState, Tier, ToolCallStatus } from "@holdfast/proto";
+import { FallReason, Outcome, SessionState, Tier } from "@holdfast/proto";
 import { enumTable } from "./enum-table.ts";
 
 export const tiers = enumTable<pool.Tier, Tier>({
@@ -48,21 +48,4 @@ export const sessionStates = enumTable<pool.SessionState, SessionState>({
   stopping: SessionState.STOPPING,
   idle: SessionState.IDLE,
   cold: SessionState.COLD,
-});
-
-/** ACP's four, and the two that close a call nobody finished (D16). */
-export type ToolCallStatusName =
-  | "pending"
-  | "in_progress"
-  | "completed"
-  | "failed"
-  | "not_executed"
-  | "outcome_unknown";
-export const toolCallStatuses = enumTable<ToolCallStatusName, ToolCallStatus>({
-  pending: ToolCallStatus.PENDING,
-  in_progress: ToolCallStatus.IN_PROGRESS,
-  completed: ToolCallStatus.COMPLETED,
-  failed: ToolCallStatus.FAILED,
-  not_executed: ToolCallStatus.NOT_EXECUTED,
-  outcome_unknown: ToolCallStatus.OUTCOME_UNKNOWN,
 });

@@ -9,7 +9,13 @@ import { traceCarrier } from "./metadata.ts";
 import type { RpcSpan, RpcTracing } from "./tracing.ts";
 
 /** A connection to one server. */
-export type Line = { readonly client: Client; readonly address: string; readonly tracing: RpcTracing };
+export type Line = {
+  readonly client: Client;
+  readonly address: string;
+  readonly tracing: RpcTracing;
+  /** Of calls that have none of their own; null: none. */
+  readonly metadata: Metadata | null;
+};
 
 export function callUnary(line: Line, method: DescMethod, request: unknown, options: CallOptions): Promise<Message> {
   return new Promise((resolve, reject) => {
@@ -35,9 +41,9 @@ export function callUnary(line: Line, method: DescMethod, request: unknown, opti
   });
 }
 
-/** Metadata of the caller's own are left alone: trace context goes into a copy. */
+/** The given metadata are left alone: trace context goes into a copy. */
 export function beginCall(line: Line, method: DescMethod, options: CallOptions) {
-  const metadata = options.metadata?.clone() ?? new Metadata();
+  const metadata = (options.metadata ?? line.metadata)?.clone() ?? new Metadata();
   const span = line.tracing.call({ ...rpcName(method), address: line.address }, traceCarrier(metadata));
   return { metadata, span };
 }

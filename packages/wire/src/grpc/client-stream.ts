@@ -1,6 +1,6 @@
 // One server stream, as an async generator (C2 in client.ts).
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { ClientReadableStream } from "@grpc/grpc-js";
+import { type ClientReadableStream, status } from "@grpc/grpc-js";
 import type { CallOptions } from "./client.ts";
 import { beginCall, grpcOptions, type Line, settleSpan } from "./client-call.ts";
 import { encoder, methodPath } from "./definition.ts";
@@ -25,16 +25,16 @@ export async function* readStream<Message>(
   const reader = new StreamReader(stream);
   const cancel = () => stream.cancel();
   options.signal?.addEventListener("abort", cancel, { once: true });
-  let failure: unknown = null;
   try {
     for (let message = await reader.next(); message !== END; message = await reader.next()) yield message;
+    settleSpan(span, null);
   } catch (error) {
-    failure = error;
+    settleSpan(span, error);
     throw error;
   } finally {
     options.signal?.removeEventListener("abort", cancel);
-    settleSpan(span, failure);
-    // A no-op for a stream that is over.
+    // The reader left. Both are no-ops for a stream that is over.
+    span.settle(status.CANCELLED, null);
     stream.cancel();
   }
 }

@@ -11,7 +11,7 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
-import { type ChannelCredentials, Client, credentials, type Metadata } from "@grpc/grpc-js";
+import { type ChannelCredentials, Client, connectivityState, credentials, type Metadata } from "@grpc/grpc-js";
 import { callUnary } from "./client-call.ts";
 import { readStream } from "./client-stream.ts";
 import { decoder } from "./definition.ts";
@@ -52,6 +52,8 @@ export type RpcBytes<Desc extends DescService> = {
 export type RpcClient<Desc extends DescService> = {
   readonly rpc: RpcMethods<Desc>;
   readonly bytes: RpcBytes<Desc>;
+  /** Calls back once when this connection is lost: another process may answer then. False when there is none now. */
+  onceDisconnected(lost: () => void): boolean;
   /** Ends the connection; calls under way fail. Idempotent. */
   close(): void;
 };
@@ -62,6 +64,8 @@ export type ClientSettings = {
   /** Cleartext unless given. */
   readonly credentials?: ChannelCredentials;
   readonly tracing?: RpcTracing;
+  /** Of every call that has none of its own. */
+  readonly metadata?: Metadata;
   readonly maxResponseBytes?: number;
 };
 
@@ -71,14 +75,16 @@ export function createRpcClient<Desc extends DescService>(desc: Desc, settings: 
     "grpc.max_send_message_length": -1,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+    "grpc.keepalive_permit_without_calls": 1,
     "grpc.initial_reconnect_backoff_ms": RECONNECT_MIN_MS,
     "grpc.max_reconnect_backoff_ms": RECONNECT_MAX_MS,
     "grpc.enable_retries": 0,
     "grpc.service_config_disable_resolution": 1,
-    // A client that is closed takes its connection with it.
+    // A client that is closed takes its connection with it, and two clients never share one.
     "grpc.use_local_subchannel_pool": 1,
   });
-  const line = { client, address: settings.address, tracing: settings.tracing ?? NO_TRACING };
+  const { address, tracing = NO_TRACING, metadata = null } = settings;
+  const line = { client, address, tracing, metadata };
   const rpc: Record<string, unknown> = {};
   const bytes: Record<string, unknown> = {};
   for (const method of desc.methods) {
@@ -92,5 +98,18 @@ export function createRpcClient<Desc extends DescService>(desc: Desc, settings: 
         readStream(line, method, (message) => message, request, options);
     }
   }
-  return { rpc: rpc as RpcMethods<Desc>, bytes: bytes as RpcBytes<Desc>, close: () => client.close() };
+  return {
+    rpc: rpc as RpcMethods<Desc>,
+    bytes: bytes as RpcBytes<Desc>,
+    onceDisconnected: (lost) => onceDisconnected(client, lost),
+    close: () => client.close(),
+  };
+}
+
+function onceDisconnected(client: Client, lost: () => void): boolean {
+  const channel = client.getChannel();
+  const state = channel.getConnectivityState(false);
+  if (state !== connectivityState.READY) return false;
+  channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, () => lost());
+  return true;
 }

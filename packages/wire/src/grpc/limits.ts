@@ -12,7 +12,10 @@ export const MAX_RECEIVED_BYTES = 2 * MAX_REQUEST_BYTES;
 /** One response: GetSession may carry 32 whole calls of 512 KiB. */
 export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
-/** Pings on a connection with calls: a dead peer is found, and proxies see life. Never below 30 s, or peers say GOAWAY. */
+/**
+ * Pings on a connection, with calls or without: a dead peer is found, and proxies see life. Never below 30 s, or peers say
+ * GOAWAY.
+ */
 export const KEEPALIVE_MS = 30_000;
 export const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** Spacing of reconnects. */

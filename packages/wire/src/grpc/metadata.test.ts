@@ -1,6 +1,6 @@
 import { Metadata } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
-import { deadlineMs, earliestDeadlineMs } from "./deadline.ts";
+import { deadlineMs } from "./deadline.ts";
 import { bearerMetadata, bearerToken, headerOf } from "./metadata.ts";
 
 describe("metadata", () => {
@@ -22,10 +22,5 @@ describe("a deadline", () => {
   test("is a moment, or null when a call has none", () => {
     expect(deadlineMs(new Date(5))).toBe(5);
     expect(deadlineMs(Number.POSITIVE_INFINITY)).toBeNull();
-  });
-
-  test("handed on is the earliest there is", () => {
-    expect(earliestDeadlineMs(7, null, 5)).toBe(5);
-    expect(earliestDeadlineMs(null, null)).toBeNull();
   });
 });

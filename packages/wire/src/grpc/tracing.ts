@@ -7,7 +7,7 @@ export type TraceCarrier = {
 };
 
 export type RpcSpan = {
-  /** Ends the span: gRPC's code, and the reason of a refusal. Called once. */
+  /** Ends the span: gRPC's code, and the reason of a refusal. The first call counts. */
   settle(code: number, reason: string | null): void;
   /** Runs as a part of the call: for what is asked for later, from elsewhere. */
   run<T>(run: () => T): T;

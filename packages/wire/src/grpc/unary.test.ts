@@ -2,8 +2,8 @@ import { status } from "@grpc/grpc-js";
 import { refusal } from "@holdfast/pool";
 import { ErrorInfoSchema, SessionService, SessionState } from "@holdfast/proto";
 import { describe, expect, test } from "vitest";
-import { connectErrorFrom } from "../refusals/connect-error.ts";
-import { fromServiceError } from "../refusals/service-error.ts";
+import { statusConnectError } from "../refusals/connect-error.ts";
+import { fromServiceError, isServiceError, serviceErrorStatus } from "../refusals/service-error.ts";
 import { createRpcClient } from "./client.ts";
 import { type SessionHandlers, serveSessions } from "./grpc.fixture.ts";
 import { MAX_RECEIVED_BYTES, MAX_REQUEST_BYTES } from "./limits.ts";
@@ -17,6 +17,10 @@ const thrown = async (call: Promise<unknown>): Promise<unknown> => {
     return error;
   }
   throw new Error("the call succeeded");
+};
+const errorInfo = (error: unknown) => {
+  const found = isServiceError(error) ? serviceErrorStatus(error) : null;
+  return found === null ? null : statusConnectError(found).findDetails(ErrorInfoSchema)[0];
 };
 const codeOf = (error: unknown) => (error as { code: number }).code;
 
@@ -43,7 +47,7 @@ describe("a unary call", () => {
     });
     const error = await thrown(client.rpc.getSession({}));
     expect(codeOf(error)).toBe(status.INTERNAL);
-    expect(connectErrorFrom(error).findDetails(ErrorInfoSchema)[0]).toMatchObject({
+    expect(errorInfo(error)).toMatchObject({
       reason: "INTERNAL_BUG",
       metadata: { incident: "incident-1" },
     });
@@ -76,7 +80,7 @@ describe("a unary call", () => {
     expect(handled).toBe(1);
     const error = await thrown(client.rpc.getSession({ sessionId: "x".repeat(MAX_REQUEST_BYTES - 4) }));
     expect(codeOf(error)).toBe(status.RESOURCE_EXHAUSTED);
-    expect(connectErrorFrom(error).findDetails(ErrorInfoSchema)[0]?.reason).toBe("MESSAGE_TOO_LARGE");
+    expect(errorInfo(error)?.reason).toBe("MESSAGE_TOO_LARGE");
     const far = await thrown(client.rpc.getSession({ sessionId: "x".repeat(MAX_RECEIVED_BYTES) }));
     expect(codeOf(far)).toBe(status.RESOURCE_EXHAUSTED);
     expect(handled).toBe(1);
@@ -126,6 +130,21 @@ describe("a unary call", () => {
     await told[1]?.promise;
     await expect(thrown(client.rpc.getSession({}, { signal: stop.signal }))).resolves.toBeDefined();
     expect(calls).toBe(2);
+  });
+
+  test("carries its client's metadata unless it has its own", async () => {
+    const seen: unknown[] = [];
+    const { address } = await serveSessions({
+      getSession: async (_request, call) => {
+        seen.push(bearerToken(call.header("authorization")));
+        return { ok: {} };
+      },
+    });
+    const client = createRpcClient(SessionService, { address, metadata: bearerMetadata("clients") });
+    await client.rpc.getSession({});
+    await client.rpc.getSession({}, { metadata: bearerMetadata("calls") });
+    client.close();
+    expect(seen).toEqual(["clients", "calls"]);
   });
 
   test("to nobody is UNAVAILABLE and no refusal", async () => {

@@ -12,7 +12,8 @@ import {
 } from "@holdfast/proto";
 import { dispositions, mootReasons, verdicts } from "../enums/gate.ts";
 
-export function answerMessage(answer: pool.Answer): Answer {
+/** One on its way may be recoverable; one of a closed gate is not. */
+export function answerMessage(answer: pool.CommittedAnswer & Partial<pool.Answer>): Answer {
   return create(AnswerSchema, {
     answerId: answer.answerId,
     optionId: answer.optionId,
@@ -21,7 +22,7 @@ export function answerMessage(answer: pool.Answer): Answer {
     channel: answer.channel,
     at: timestampFromMs(answer.at),
     ...dispositionFields(answer.disposition),
-    recoverable: recoverableMessage(answer.recoverable),
+    recoverable: recoverableMessage(answer.recoverable ?? null),
   });
 }
 

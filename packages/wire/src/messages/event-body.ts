@@ -1,5 +1,5 @@
 // An event as the log stores it: canonical JSON {"event": <proto3 JSON>, "format": 1}, readable by an operator, the same text
-// for the same event. Golden bytes are kept in event-body.golden.json.
+// for the same event. Golden bytes are kept in event-body.golden.jsonl.
 import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { canonicalJson, EVENT_BYTES } from "@holdfast/pool";
 import { type TurnEvent, TurnEventSchema } from "@holdfast/proto";

@@ -22,13 +22,16 @@ export const ATTACHMENT_BYTES = 64 * 1024;
 export const RAW_BYTES = 64 * 1024;
 /** Left for the number, which an event gets later, and for what a gate's event holds besides its call. */
 const EVENT_SPARE_BYTES = 32 * 1024;
+/** Left for the number alone. */
+const NUMBER_SPARE_BYTES = 64;
 
 /** A part of an event that can be left out. */
 type Part = { readonly bytes: number; readonly omit: () => void };
 
 /** The same event, or a smaller copy of it that fits. */
 export function fitEvent(event: TurnEvent): TurnEvent {
-  const limitBytes = event.event.case === "gateOpened" ? EVENT_BYTES : EVENT_BYTES - EVENT_SPARE_BYTES;
+  const spareBytes = event.event.case === "gateOpened" ? NUMBER_SPARE_BYTES : EVENT_SPARE_BYTES;
+  const limitBytes = EVENT_BYTES - spareBytes;
   if (attachments(event).length === 0 && !rawTooLarge(event) && bodyBytes(event) <= limitBytes) return event;
   const fitted = clone(TurnEventSchema, event);
   if (fitted.event.case === "raw" && rawTooLarge(fitted))

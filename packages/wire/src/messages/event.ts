@@ -2,7 +2,7 @@
 // within its size (see event-size.ts), so what they return can be logged and sent.
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { StateEvent, Tell } from "@holdfast/pool";
+import type { ParkNote, StateEvent, Tell } from "@holdfast/pool";
 import {
   CommandRecoverableSchema,
   type ContentBlock,
@@ -53,6 +53,23 @@ export function contentEvent({ turnId, execution, at }: EventPlace, event: Event
 /** The end marker of a stream that follows UNTIL_PARKED: live, without a number (A19). */
 export function parkedEvent(place: EventPlace, gateIds: readonly string[]): TurnEvent {
   return contentEvent(place, { case: "parked", value: create(ParkedSchema, { gateIds: [...gateIds] }) });
+}
+
+/** What a stream that follows UNTIL_PARKED has to know of an event. */
+export function parkNote({ seq, event }: TurnEvent, isShown: boolean): ParkNote {
+  return { seq: Number(seq), isShown, gate: gateNews(event) };
+}
+
+function gateNews(event: TurnEvent["event"]): ParkNote["gate"] {
+  switch (event.case) {
+    case "gateOpened":
+      return { state: "open", gateId: event.value.gate?.gateId ?? "" };
+    case "gateAnswered":
+    case "gateClosed":
+      return { state: "over", gateId: event.value.gateId };
+    default:
+      return null;
+  }
 }
 
 function stateCase(tell: Tell, sources: StateSources): EventCase {

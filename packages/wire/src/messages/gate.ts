@@ -52,7 +52,7 @@ export function openedGateMessage(gate: pool.OpenedGate, session: GateSession, c
   });
 }
 
-/** What is left of a closed gate: no arguments, and the call is marked as cut. */
+/** What is left of a closed gate: no arguments, options without names, and the call is marked as cut. */
 export function tombstoneMessage(tombstone: pool.Tombstone, session: GateSession): Gate {
   const { state } = tombstone;
   const toolCall = create(GateToolCallSchema, { id: tombstone.toolCallId, title: tombstone.title, truncated: true });
@@ -62,7 +62,7 @@ export function tombstoneMessage(tombstone: pool.Tombstone, session: GateSession
     turnId: tombstone.turnId,
     kind: GateKind.PERMISSION,
     toolCall,
-    options: tombstone.options.map(optionMessage),
+    options: tombstone.options.map((option) => optionMessage({ ...option, name: "" })),
     digest: tombstone.digest,
     openedAt: timestampFromMs(tombstone.openedAt),
     state: gateStates.toWire(closedState(state)),

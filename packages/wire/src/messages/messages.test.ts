@@ -296,7 +296,7 @@ describe("a route", () => {
     ...route,
     epoch: 0,
     command: null,
-    claim: { fromRevision: 9, fromEpoch: 4, reason: "owner_dead", deadOwner: { runner: "r", incarnation: "inc_0" } },
+    claim: { fromRevision: 9, fromEpoch: 4, reason: "owner_dead" },
   };
 
   test("crosses the wire as it was, with a claim and without", () => {

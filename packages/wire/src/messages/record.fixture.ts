@@ -12,7 +12,6 @@ export const ANSWER: pool.Answer = {
   channel: "slack",
   at: AT_MS,
   note: "",
-  noteDue: false,
   idempotencyKey: "key",
   contentDigest: "d",
   order: 1,
@@ -51,7 +50,7 @@ export const TOMBSTONE: pool.Tombstone = {
   digest: "cd",
   openedAt: AT_MS,
   closedAt: AT_MS + 1,
-  options: GATE.options,
+  options: GATE.options.map(({ optionId, kind }) => ({ optionId, kind })),
   state: { kind: "closed", why: "superseded", supersededBy: "gate_1" },
 };
 

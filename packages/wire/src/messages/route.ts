@@ -6,12 +6,14 @@ import { type RouteContext, RouteContextSchema } from "@holdfast/proto";
 import { fallReasons } from "../enums/turn.ts";
 import { type Validated, Violations } from "../validate/violations.ts";
 
-/** A proposal to claim a session that has no living owner (E1). Revision 0: there was no record. */
+/**
+ * A proposal to claim a session that has no living owner (E1). The runner claims from `fromEpoch`, 0 without a record, and
+ * reads the record itself; revision (0: there was none) and reason are for who looks at the call.
+ */
 export type ClaimProposal = {
   readonly fromRevision: number;
   readonly fromEpoch: number;
   readonly reason: pool.ColdReason;
-  readonly deadOwner: { readonly runner: string; readonly incarnation: string } | null;
 };
 
 export type Route = {
@@ -45,7 +47,6 @@ export function routeMessage(route: Route): RouteContext {
             fromRevision: BigInt(claim.fromRevision),
             fromEpoch: BigInt(claim.fromEpoch),
             reason: fallReasons.toWire(claim.reason),
-            deadOwner: claim.deadOwner === null ? undefined : { ...claim.deadOwner, epoch: BigInt(claim.fromEpoch) },
           },
   });
 }
@@ -81,10 +82,6 @@ function readClaim(found: Violations, { claim }: RouteContext): ClaimProposal | 
     fromRevision: readNumber(found, "route.claim.from_revision", claim.fromRevision),
     fromEpoch: readNumber(found, "route.claim.from_epoch", claim.fromEpoch),
     reason: reason ?? "owner_dead",
-    deadOwner:
-      claim.deadOwner === undefined
-        ? null
-        : { runner: claim.deadOwner.runner, incarnation: claim.deadOwner.incarnation },
   };
 }
 

@@ -1,11 +1,11 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { Metadata, status } from "@grpc/grpc-js";
 import { REFUSAL_REASONS, type Refusal, refusal } from "@holdfast/pool";
 import { BadRequestSchema, ErrorInfoSchema, PreconditionFailureSchema, RetryInfoSchema } from "@holdfast/proto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { connectErrorFrom, toConnectError } from "./connect-error.ts";
-import { ERROR_MESSAGE_CHARACTERS, STATUS_DETAILS_BYTES } from "./details.ts";
+import { statusConnectError } from "./connect-error.ts";
+import { ERROR_MESSAGE_CHARACTERS, refusalStatus, STATUS_DETAILS_BYTES } from "./details.ts";
 import { internalStatus, refusalOfException } from "./exceptions.ts";
 import { fromServiceError, STATUS_DETAILS_KEY, statusServiceError, toServiceError } from "./service-error.ts";
 import { STATUS_CODES } from "./status-code.ts";
@@ -31,7 +31,7 @@ describe("a refusal", () => {
 
   test.each(REFUSAL_REASONS)("%s has the same code and details over Connect", (reason) => {
     const sent = refusal(reason, "What happened.", "Do this.", { gate_id: "g" });
-    const error = toConnectError(sent);
+    const error = statusConnectError(refusalStatus(sent));
     expect(error.code).toBe(STATUS_CODES[reason] as number as Code);
     const [info] = error.findDetails(ErrorInfoSchema);
     expect(info).toMatchObject({ domain: "holdfast", reason, metadata: { gate_id: "g", next_step: "Do this." } });
@@ -53,13 +53,13 @@ describe("a refusal", () => {
   });
 
   test.each(["POOL_FULL", "DRAINING", "STORE_UNAVAILABLE"] as const)("%s says when to retry", (reason) => {
-    const error = toConnectError(refusal(reason, "", ""));
+    const error = statusConnectError(refusalStatus(refusal(reason, "", "")));
     expect(error.findDetails(RetryInfoSchema)[0]?.retryDelay).toBeDefined();
     expect(fromServiceError(toServiceError(refusal(reason, "", "")))?.retryAfterMs).toBeGreaterThan(0);
   });
 
   test("FIELD_INVALID carries every violation as BadRequest", () => {
-    const [badRequest] = toConnectError(fieldInvalid(3)).findDetails(BadRequestSchema);
+    const [badRequest] = statusConnectError(refusalStatus(fieldInvalid(3))).findDetails(BadRequestSchema);
     expect(badRequest?.fieldViolations.map((each) => each.field)).toEqual(violations(3).map((each) => each.field));
     expect(fromServiceError(toServiceError(fieldInvalid(3)))?.violations).toEqual(violations(3));
   });
@@ -70,7 +70,7 @@ describe("a refusal", () => {
     expect(bytes.byteLength).toBeLessThanOrEqual(STATUS_DETAILS_BYTES);
     const kept = fromServiceError(error)?.violations?.length ?? 0;
     expect(kept).toBeGreaterThan(10);
-    const [info] = toConnectError(fieldInvalid(256)).findDetails(ErrorInfoSchema);
+    const [info] = statusConnectError(refusalStatus(fieldInvalid(256))).findDetails(ErrorInfoSchema);
     expect(info?.metadata.violations).toBe(`${kept} of 256 shown`);
   });
 
@@ -111,19 +111,6 @@ describe("an error that is no refusal of ours", () => {
         expect(fromServiceError(serviceError(status.INTERNAL, Buffer.from(bytes)))).toBeNull();
       }),
     );
-  });
-
-  test("keeps its code as a Connect error", () => {
-    const error = connectErrorFrom(serviceError(status.DEADLINE_EXCEEDED));
-    expect(error).toBeInstanceOf(ConnectError);
-    expect(error.code).toBe(Code.DeadlineExceeded);
-    expect(connectErrorFrom(new TypeError("x")).code).toBe(Code.Internal);
-  });
-
-  test("a runner's refusal keeps code and details through a gateway's Connect handler", () => {
-    const error = connectErrorFrom(toServiceError(refusal("STALE_EPOCH", "Old.", "Read again.", { epoch: "7" })));
-    expect(error.code).toBe(Code.FailedPrecondition);
-    expect(error.findDetails(ErrorInfoSchema)[0]?.metadata.epoch).toBe("7");
   });
 
   test("an internal error tells its correlation id and is not read as a refusal", () => {

@@ -8,7 +8,6 @@ import {
   RespondApprovalRequestSchema,
   Role,
   RunTurnRequestSchema,
-  WatchApprovalsRequestSchema,
   WatchSessionRequestSchema,
 } from "@holdfast/proto";
 import fc from "fast-check";
@@ -22,7 +21,6 @@ import { validateListSessions } from "./list-sessions.ts";
 import { fields, RULES, runTurn, text } from "./request.fixture.ts";
 import { validateRespondApproval } from "./respond-approval.ts";
 import { validateRunTurn } from "./run-turn.ts";
-import { validateWatchApprovals } from "./watch-approvals.ts";
 import { validateWatchSession } from "./watch-session.ts";
 
 describe("validation", () => {
@@ -35,7 +33,6 @@ describe("validation", () => {
       arbitraryMessage(CloseSessionRequestSchema).map((request) => () => validateCloseSession(request)),
       arbitraryMessage(ListSessionsRequestSchema).map((request) => () => validateListSessions(request, "p")),
       arbitraryMessage(ListApprovalsRequestSchema).map((request) => () => validateListApprovals(request, "p")),
-      arbitraryMessage(WatchApprovalsRequestSchema).map((request) => () => validateWatchApprovals(request)),
     ];
     fc.assert(
       fc.property(fc.oneof(...cases), (run) => {

@@ -33,7 +33,7 @@ export type GateOption = Message<"holdfast.v1.GateOption"> & {
   optionId: string;
 
   /**
-   * What to write on the button.
+   * What to write on the button; empty for a gate that is closed.
    *
    * @generated from field: string name = 2;
    */

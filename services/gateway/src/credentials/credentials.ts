@@ -9,6 +9,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { type Refusal, refusal } from "@holdfast/pool";
 import type { Log } from "@holdfast/runtime";
+import { bearerToken } from "@holdfast/wire";
 import type { Caller } from "./caller.ts";
 import {
   findCaller,
@@ -28,7 +29,6 @@ export interface Credentials {
 /** How often the file is looked at where the system does not tell of changes (a mounted secret, a network disk). */
 const TOKENS_POLL_MS = 2_000;
 
-const BEARER = /^bearer +([^\s]+) *$/i;
 const LOCAL: Caller = { project: "default", principal: "local", roles: new Set(["admin"]) };
 
 /** A1. */
@@ -61,8 +61,8 @@ export async function fileCredentials(path: string, log: Log, pollMs = TOKENS_PO
 
 function fromHeader(authorization: string | undefined, tokens: readonly KnownToken[]): Caller | Refusal {
   if (authorization === undefined) return unknownCredential("the call has no credential");
-  const token = authorization.length <= TOKEN_CHARACTERS ? BEARER.exec(authorization)?.[1] : undefined;
-  if (token === undefined) return unknownCredential("the header authorization is not `Bearer <token>`");
+  const token = authorization.length <= TOKEN_CHARACTERS ? bearerToken(authorization) : null;
+  if (token === null) return unknownCredential("the header authorization is not `Bearer <token>`");
   return findCaller(tokens, token) ?? unknownCredential("nobody knows this token");
 }
 

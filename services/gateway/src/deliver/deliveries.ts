@@ -1,5 +1,6 @@
 // A committed command on its way to its owner (D8): one attempt, begun at once and counted before it is sent. It goes on
-// whoever waits for it. More attempts and the search for commands left behind are the sweeper's.
+// whoever waits for it. Nothing looks for commands that were left behind: the next attempt is made when the same answer
+// or Stop comes again.
 //
 // V1  An attempt is counted in the record before it is sent: by the swap that committed the command, or by `attempt`.
 // V2  Only a typed OK is success. A refusal that proves nothing ran gives the attempt back.
@@ -8,6 +9,7 @@
 import { changeRecord } from "@holdfast/ledger";
 import type { Answer, Refusal, RefusalReason, SessionKey, SessionRecord } from "@holdfast/pool";
 import type { RespondApprovalRequest, RespondApprovalResponse } from "@holdfast/proto";
+import { hasMoved } from "../runners/route.ts";
 import { currentSession } from "../sessions/current.ts";
 import type { GatewayWorld } from "../world.ts";
 import { type Sent, sendCommand } from "./send.ts";
@@ -39,9 +41,10 @@ const HANDS_BACK: ReadonlySet<RefusalReason> = new Set<RefusalReason>([
   "SECRETS_MISSING",
   "NOT_RESUMABLE",
 ]);
-/** After these the record is read again and the delivery tried once more: the session has moved. */
-const MOVED: ReadonlySet<RefusalReason> = new Set<RefusalReason>(["NOT_OWNER", "STALE_EPOCH"]);
+/** The session has moved: the record is read again and the delivery tried once more. */
 const TRIES = 2;
+/** How long a reply waits for the owner to admit a command that is committed already. */
+export const ADMISSION_WAIT_MS = 250;
 
 export class Deliveries {
   private readonly underway = new Map<string, Promise<Delivered>>();
@@ -71,8 +74,8 @@ async function deliverCommand(world: GatewayWorld, command: Command, counted: bo
     let isCounted = counted;
     for (let tries = 1; ; tries++) {
       const delivered = await deliverOnce(world, command, isCounted);
-      const hasMoved = delivered.kind === "refused" && MOVED.has(delivered.refusal.reason);
-      if (!hasMoved || tries === TRIES) return delivered;
+      const isElsewhere = delivered.kind === "refused" && hasMoved(delivered.refusal);
+      if (!isElsewhere || tries === TRIES) return delivered;
       world.telemetry.metrics.ownerLookup("stale");
       isCounted = false;
     }

@@ -1,14 +1,9 @@
 // One command, sent to one owner: the call itself.
-import { create } from "@bufbuild/protobuf";
 import type { Owner } from "@holdfast/pool";
-import {
-  type RespondApprovalResponse,
-  RunnerService,
-  RunnerServiceCancelTurnRequestSchema,
-  RunnerServiceRespondApprovalRequestSchema,
-} from "@holdfast/proto";
-import { routeMessage } from "@holdfast/wire";
-import type { CallOptions, Refused, RunnerChannel, Unreachable } from "../runners/channel.ts";
+import type { RespondApprovalResponse } from "@holdfast/proto";
+import type { CallOptions } from "@holdfast/wire";
+import { type Refused, type RunnerChannel, replyOf, type Unreachable } from "../runners/channel.ts";
+import { routeTo } from "../runners/route.ts";
 import type { GatewayWorld } from "../world.ts";
 import type { Command } from "./deliveries.ts";
 
@@ -39,8 +34,7 @@ async function sendAnswer(
 ): Promise<Sent> {
   const route = routeOf(command, to);
   const asked = command.request ?? { sessionId: command.key.sessionId };
-  const request = create(RunnerServiceRespondApprovalRequestSchema, { route, request: asked });
-  const replied = await channel.unary(RunnerService.method.respondApproval, request, options);
+  const replied = await replyOf(channel.rpc.respondApproval({ route, request: asked }, options));
   if (replied.kind !== "reply") return replied;
   const { duplicate, response } = replied.reply;
   return { kind: "reply", duplicate, answer: response ?? null };
@@ -53,19 +47,12 @@ async function sendCancel(
   options: CallOptions,
 ): Promise<Sent> {
   const { sessionId } = command.key;
-  const request = create(RunnerServiceCancelTurnRequestSchema, { route: routeOf(command, to), request: { sessionId } });
-  const replied = await channel.unary(RunnerService.method.cancelTurn, request, options);
+  const route = routeOf(command, to);
+  const replied = await replyOf(channel.rpc.cancelTurn({ route, request: { sessionId } }, options));
   return replied.kind === "reply" ? { kind: "reply", duplicate: replied.reply.duplicate, answer: null } : replied;
 }
 
 function routeOf({ key, principal, admin, commandId }: Command, { owner, epoch, execution }: Addressee) {
-  return routeMessage({
-    project: key.project,
-    principal,
-    incarnation: owner.incarnation,
-    epoch,
-    claim: null,
-    command: { commandId, execution },
-    admin,
-  });
+  const behalf = { project: key.project, principal, admin };
+  return routeTo(behalf, owner, epoch, { command: { commandId, execution } });
 }

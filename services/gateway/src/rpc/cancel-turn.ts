@@ -2,13 +2,13 @@
 // who stops and goes finds the session warm.
 import { canonicalJson } from "@holdfast/pool";
 import type { CancelTurnRequest, CancelTurnResponse } from "@holdfast/proto";
-import { sha256 } from "@holdfast/runtime";
+import { sha256, within } from "@holdfast/runtime";
 import { cancelTurnResponse, type Reply, validateCancelTurn } from "@holdfast/wire";
+import { ADMISSION_WAIT_MS } from "../deliver/deliveries.ts";
 import { existingSession } from "../sessions/current.ts";
 import { stopTurn } from "../sessions/stop.ts";
 import type { GatewayWorld } from "../world.ts";
 import { type Call, keyOf } from "./call.ts";
-import { ADMISSION_WAIT_MS, within } from "./wait.ts";
 
 export async function cancelTurn(
   world: GatewayWorld,

@@ -2,16 +2,11 @@
 // parked and its gates answerable. Without a process there is nothing to do, so it can be sent again at any time.
 import { create } from "@bufbuild/protobuf";
 import { canonicalJson, type Refusal, type SessionKey, type SessionRecord } from "@holdfast/pool";
-import {
-  type CloseSessionRequest,
-  type CloseSessionResponse,
-  CloseSessionResponseSchema,
-  RunnerService,
-  RunnerServiceCloseSessionRequestSchema,
-} from "@holdfast/proto";
+import { type CloseSessionRequest, type CloseSessionResponse, CloseSessionResponseSchema } from "@holdfast/proto";
 import { sha256 } from "@holdfast/runtime";
-import { type Reply, routeMessage, validateCloseSession } from "@holdfast/wire";
-import { isAdmin } from "../credentials/caller.ts";
+import { type Reply, validateCloseSession } from "@holdfast/wire";
+import { replyOf } from "../runners/channel.ts";
+import { hasMoved, onBehalfOf, routeTo } from "../runners/route.ts";
 import { existingSession, type FoundSession } from "../sessions/current.ts";
 import { stopTurn } from "../sessions/stop.ts";
 import { turnEnded } from "../sessions/turn-ended.ts";
@@ -51,8 +46,7 @@ export async function closeSession(
       });
       return done;
     }
-    const hasMoved = refusal.reason === "NOT_OWNER" || refusal.reason === "STALE_EPOCH";
-    if (!hasMoved || reads === READS) return { refusal };
+    if (!hasMoved(refusal) || reads === READS) return { refusal };
   }
 }
 
@@ -114,21 +108,9 @@ async function endProcess(
   const reached = await world.runners.reach(owner.owner, call.signal);
   if (reached.kind === "refused") return reached.refusal;
   if (reached.kind === "unreachable") return unknown(sessionId, reached.why);
-  const { project, principal } = call.caller;
-  const route = routeMessage({
-    project,
-    principal,
-    incarnation: owner.owner.incarnation,
-    epoch: held.record.epoch,
-    claim: null,
-    command: null,
-    admin: isAdmin(call.caller),
-  });
-  const closed = await reached.channel.unary(
-    RunnerService.method.closeSession,
-    create(RunnerServiceCloseSessionRequestSchema, { route, request }),
-    { deadlineMs: world.clock.now() + CLOSE_MS, signal: call.signal },
-  );
+  const route = routeTo(onBehalfOf(call.caller), owner.owner, held.record.epoch);
+  const options = { deadlineMs: world.clock.now() + CLOSE_MS, signal: call.signal };
+  const closed = await replyOf(reached.channel.rpc.closeSession({ route, request }, options));
   if (closed.kind === "reply") return null;
   return closed.kind === "refused" ? closed.refusal : unknown(sessionId, closed.why);
 }

@@ -1,11 +1,10 @@
 // One RunTurn, forwarded to one runner: its messages go to the caller as the bytes they came as, at the pace the caller reads.
-import { create } from "@bufbuild/protobuf";
 import type { Refusal } from "@holdfast/pool";
-import { RunnerService, RunnerServiceRunTurnRequestSchema, type RunTurnRequest } from "@holdfast/proto";
-import { type ClaimProposal, routeMessage, type ValidRunTurn } from "@holdfast/wire";
-import { isAdmin } from "../credentials/caller.ts";
+import type { RunTurnRequest } from "@holdfast/proto";
+import type { ClaimProposal, ValidRunTurn } from "@holdfast/wire";
 import { type EventCase, frameHead } from "../frames/head.ts";
-import type { StreamEnd } from "../runners/channel.ts";
+import { framesOf, type StreamEnd } from "../runners/channel.ts";
+import { hasMoved, onBehalfOf, routeTo } from "../runners/route.ts";
 import type { RunnerAt } from "../runners/runners.ts";
 import type { GatewayWorld } from "../world.ts";
 import { type Call, type Frame, streamCut } from "./call.ts";
@@ -40,10 +39,9 @@ export async function* forwardTurn(
     const why = `runner ${runner.runner} cannot be reached (${reached.why}); nothing ran`;
     return { kind: "full", refusal: streamCut(sessionId, why, "send the request again") };
   }
-  const frames = reached.channel.stream(RunnerService.method.runTurn, routed(turn), {
-    signal: call.signal,
-    ...(call.deadlineMs === null ? {} : { deadlineMs: call.deadlineMs }),
-  });
+  const route = routeTo(onBehalfOf(call.caller), runner, turn.epoch, { claim: turn.claim });
+  const { signal, deadlineMs } = call;
+  const frames = framesOf(reached.channel.bytes.runTurn({ route, request: turn.request }, { signal, deadlineMs }));
   let last: EventCase | null = null;
   let count = 0;
   let lastSeq = 0;
@@ -65,28 +63,12 @@ export async function* forwardTurn(
   }
 }
 
-function routed({ request, call, runner, epoch, claim }: TurnToForward) {
-  const { project, principal } = call.caller;
-  const route = routeMessage({
-    project,
-    principal,
-    incarnation: runner.incarnation,
-    epoch,
-    claim,
-    command: null,
-    admin: isAdmin(call.caller),
-  });
-  return create(RunnerServiceRunTurnRequestSchema, { route, request });
-}
-
 /** Nothing was forwarded yet. */
 function unbegun({ call, valid, runner }: TurnToForward, end: StreamEnd): Forwarding {
   const { sessionId } = valid;
   if (end.kind === "refused") {
+    if (hasMoved(end.refusal)) return { kind: "moved", refusal: end.refusal };
     switch (end.refusal.reason) {
-      case "NOT_OWNER":
-      case "STALE_EPOCH":
-        return { kind: "moved", refusal: end.refusal };
       case "POOL_FULL":
       case "DRAINING":
         return { kind: "full", refusal: end.refusal };
@@ -104,7 +86,7 @@ function unbegun({ call, valid, runner }: TurnToForward, end: StreamEnd): Forwar
 function begun({ call, valid, runner }: TurnToForward, end: StreamEnd, isWhole: boolean, lastSeq: number): Forwarding {
   if (end.kind === "over" && isWhole) return { kind: "over", refusal: null };
   if (call.signal.aborted) return { kind: "over", refusal: null };
-  if (end.kind === "refused" && !["NOT_OWNER", "STALE_EPOCH"].includes(end.refusal.reason)) {
+  if (end.kind === "refused" && !hasMoved(end.refusal)) {
     return { kind: "over", refusal: end.refusal };
   }
   const why = end.kind === "unreachable" ? end.why : "it ended before the turn did";

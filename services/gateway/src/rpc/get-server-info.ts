@@ -7,12 +7,12 @@ import {
   LABELS,
   OPEN_GATES_PER_SESSION,
   RECORD_BYTES,
+  WATCHERS_PER_SESSION,
 } from "@holdfast/pool";
 import { type GetServerInfoRequest, type GetServerInfoResponse, GetServerInfoResponseSchema } from "@holdfast/proto";
 import { type Settings, VERSION } from "@holdfast/runtime";
 import * as wire from "@holdfast/wire";
 import { agentsOf, livePools } from "../runners/pools.ts";
-import { WATCHERS_PER_SESSION } from "../sessions/watchers.ts";
 import type { GatewayWorld } from "../world.ts";
 import type { Call } from "./call.ts";
 

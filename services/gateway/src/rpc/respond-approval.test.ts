@@ -2,11 +2,11 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { Disposition, type RespondApprovalRequest, type RespondApprovalRequestSchema, Verdict } from "@holdfast/proto";
 import { describe, expect, it, vi } from "vitest";
+import { ADMISSION_WAIT_MS } from "../deliver/deliveries.ts";
 import { type GatewayFixture, gatewayFixture } from "../fixture/gateway.ts";
 import { changed, KEY, loseOwner, NOBODY, openGate, runningTurn } from "../fixture/records.ts";
 import { refusalOf } from "../fixture/refused.ts";
 import { putLease, type RunnerHandlers, runnerPeer } from "../fixture/runner-peer.ts";
-import { ADMISSION_WAIT_MS } from "./wait.ts";
 
 type Ask = MessageInitShape<typeof RespondApprovalRequestSchema>;
 const ALLOW: Ask["decision"] = { case: "verdict", value: Verdict.ALLOW };

@@ -7,7 +7,7 @@
 import { type Changed, changeRecord, tellOwnerless } from "@holdfast/ledger";
 import { type AnswerReceipt, canonicalJson, type GiveAnswer, type Refusal } from "@holdfast/pool";
 import { Disposition, type RespondApprovalRequest, type RespondApprovalResponse } from "@holdfast/proto";
-import { type AnswerOutcome, sha256 } from "@holdfast/runtime";
+import { type AnswerOutcome, sha256, within } from "@holdfast/runtime";
 import {
   type Reply,
   respondApprovalResponse,
@@ -15,11 +15,10 @@ import {
   validateRespondApproval,
 } from "@holdfast/wire";
 import { isAdmin } from "../credentials/caller.ts";
-import type { Delivered } from "../deliver/deliveries.ts";
+import { ADMISSION_WAIT_MS, type Delivered } from "../deliver/deliveries.ts";
 import { existingSession } from "../sessions/current.ts";
 import type { GatewayWorld } from "../world.ts";
 import { type Call, keyOf } from "./call.ts";
-import { ADMISSION_WAIT_MS, within } from "./wait.ts";
 
 type Committed = Exclude<Changed<AnswerReceipt>, { kind: "refused" }>;
 

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
-import { type RefusalReason, refusal } from "@holdfast/pool";
+import { PARK_LATEST_MS, PARK_QUIET_MS, type RefusalReason, refusal } from "@holdfast/pool";
 import {
   FallReason,
   Follow,
@@ -8,14 +8,15 @@ import {
   RunTurnRequestSchema,
   type TurnEvent,
 } from "@holdfast/proto";
+import { ManualClock } from "@holdfast/runtime";
+import { openMemoryStore } from "@holdfast/store";
 import { runTurnDigest, type ServedCall } from "@holdfast/wire";
 import { describe, expect, it, vi } from "vitest";
-import { casesOf, ENDED, eventOf, logged, parkedOn, STARTED, said } from "../fixture/events.ts";
+import { casesOf, ENDED, eventOf, logged, opened, parkedOn, STARTED, said } from "../fixture/events.ts";
 import { gatewayFixture } from "../fixture/gateway.ts";
 import { changed, KEY, loseOwner, NOBODY, openGate, ownerOf, runningTurn } from "../fixture/records.ts";
 import { drained, refusalOf } from "../fixture/refused.ts";
 import { type PeerOptions, type RunnerHandlers, runnerPeer } from "../fixture/runner-peer.ts";
-import { QUIET_MS } from "./attach-turn.ts";
 
 const PROMPT = [{ block: { case: "text" as const, value: { text: "say hello" } } }];
 const ASK = { sessionId: KEY.sessionId, agent: "scripted", prompt: PROMPT };
@@ -262,17 +263,38 @@ describe("a prompt sent again with its request_id", () => {
     const { run, ledger, clock, store } = await withRunner(running(TURN).runTurn);
     const held = await runningTurn(ledger, NOBODY, { turnId: "t-1", requestId: "r-1", contentDigest: digest });
     const gateId = await openGate(ledger, held);
-    await logged(ledger, KEY, held.record.epoch, "t-1", STARTED);
+    await logged(ledger, KEY, held.record.epoch, "t-1", STARTED, opened(gateId));
     await loseOwner(ledger, { ...held, ...(await store.records.get(KEY)) });
     const replies = run(AGAIN);
     let parked = false;
     const ended = replies.finally(() => {
       parked = true;
     });
-    while (!parked) await clock.advance(QUIET_MS);
+    while (!parked) await clock.advance(PARK_QUIET_MS);
     const last = (await ended).at(-1)?.event;
-    expect(casesOf(await ended)).toEqual(["started", "parked"]);
+    expect(casesOf(await ended)).toEqual(["started", "gateOpened", "parked"]);
     expect(last).toMatchObject({ seq: 0n, turnId: "t-1", event: { value: { gateIds: [gateId] } } });
+  });
+
+  it("ends with the park a bound after the gate, however much another call goes on saying", async () => {
+    const clock = new ManualClock(Date.now());
+    const { client, ledger } = await gatewayFixture({}, openMemoryStore(), clock);
+    const held = await runningTurn(ledger, NOBODY, { turnId: "t-1", requestId: "r-1", contentDigest: digest });
+    const { epoch } = held.record;
+    const gateId = await openGate(ledger, held);
+    await logged(ledger, KEY, epoch, "t-1", STARTED, opened(gateId));
+    await loseOwner(ledger, held);
+    const stream = client.rpc.runTurn({ ...ASK, ...AGAIN });
+    const nextCase = async () => (await stream.next()).value?.event?.event.case;
+    expect([await nextCase(), await nextCase()]).toEqual(["started", "gateOpened"]);
+    const stepMs = PARK_QUIET_MS - 50;
+    for (let passedMs = 0; passedMs < PARK_LATEST_MS; passedMs += stepMs) {
+      await logged(ledger, KEY, epoch, "t-1", said("still at work"));
+      expect(await nextCase()).toBe("message");
+      await clock.advance(stepMs);
+    }
+    expect(await nextCase()).toBe("parked");
+    expect((await stream.next()).done).toBe(true);
   });
 
   it("is refused when it is another prompt", async () => {

@@ -6,8 +6,9 @@
 //                               └─▶ none ──▶ place ────────▶ forward with a claim, to one candidate after the other
 //
 // G1  A session that moved while it was read is read again, once, and never after the first event was forwarded.
-// G2  A prompt goes to another candidate only if the one before proved that nothing ran: every claim is a compare-and-set
-//     from the one revision that was read, so two candidates could not both win, but a lost reply must not look like a refusal.
+// G2  A prompt goes to another candidate only if the one before proved that nothing ran: the runner reads the record itself
+//     and claims by a compare-and-set from the epoch that was read here, so two candidates could not both win, but a lost
+//     reply must not look like a refusal.
 import { type Refusal, type RequestMark, refusal } from "@holdfast/pool";
 import type { RunTurnRequest } from "@holdfast/proto";
 import { type LimitRules, runTurnDigest, type ValidRunTurn, validateRunTurn } from "@holdfast/wire";
@@ -100,7 +101,6 @@ async function* toCandidates(
     fromRevision: current.kind === "found" ? current.held.revision : 0,
     fromEpoch: record?.epoch ?? 0,
     reason: record?.coldReason ?? "first_turn",
-    deadOwner: null,
   };
   let last: Refusal | null = null;
   for (const runner of placed.candidates) {

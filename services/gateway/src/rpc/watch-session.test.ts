@@ -1,5 +1,5 @@
 import { status } from "@grpc/grpc-js";
-import { refusal } from "@holdfast/pool";
+import { refusal, WATCHERS_PER_SESSION } from "@holdfast/pool";
 import type { TurnEvent, WatchSessionResponse } from "@holdfast/proto";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { eventOf, logged, STARTED, said } from "../fixture/events.ts";
@@ -8,7 +8,6 @@ import { KEY, loseOwner, NOBODY, openGate, runningTurn } from "../fixture/record
 import { drained, refusalOf } from "../fixture/refused.ts";
 import { putLease, type RunnerHandlers, runnerPeer } from "../fixture/runner-peer.ts";
 import { OWNER_LOOK_MS } from "../sessions/follow.ts";
-import { WATCHERS_PER_SESSION } from "../sessions/watchers.ts";
 
 type Watch = NonNullable<RunnerHandlers["watchSession"]>;
 

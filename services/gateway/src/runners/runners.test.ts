@@ -1,5 +1,3 @@
-import { create } from "@bufbuild/protobuf";
-import { RunnerService, RunnerServiceCancelTurnRequestSchema } from "@holdfast/proto";
 import { recordTelemetry, systemClock } from "@holdfast/runtime";
 import { openMemoryStore } from "@holdfast/store";
 import { bearerToken, type ServedCall } from "@holdfast/wire";
@@ -44,7 +42,7 @@ it("shows the gateway's token and the trace with every call, and makes a span of
   const peer = await runnerPeer(openMemoryStore(), { handlers: { cancelTurn } });
   const reached = await runners.reach(peer.owner);
   if (reached.kind !== "reached") throw new Error(reached.kind);
-  await reached.channel.unary(RunnerService.method.cancelTurn, create(RunnerServiceCancelTurnRequestSchema));
+  await reached.channel.rpc.cancelTurn({});
   const [span] = telemetry.spans().filter(({ name }) => name === "holdfast.v1.RunnerService/CancelTurn");
   expect(span).toMatchObject({ kind: "client", failed: false });
   expect(seen).toEqual(["the-gateway", expect.stringContaining(span?.spanId ?? "")]);

@@ -1,9 +1,16 @@
 // The runners as this gateway reaches them. Addresses get reused, so before anything is sent to one it is asked who it is
 // (E6): once for a connection, and again whenever the connection was lost.
-import { create } from "@bufbuild/protobuf";
 import { type Refusal, refusal } from "@holdfast/pool";
-import { DescribePoolRequestSchema, type DescribePoolResponse, RunnerService } from "@holdfast/proto";
-import { type ChannelWorld, type Refused, RunnerChannel, type RunnerReply, type Unreachable } from "./channel.ts";
+import type { DescribePoolResponse } from "@holdfast/proto";
+import {
+  type ChannelWorld,
+  openChannel,
+  type Refused,
+  type RunnerChannel,
+  type RunnerReply,
+  replyOf,
+  type Unreachable,
+} from "./channel.ts";
 
 /** How long a runner may take to say who it is and how full. */
 const DESCRIBE_MS = 1_000;
@@ -39,10 +46,9 @@ export class Runners {
   /** What the process at an address says of itself. */
   async describe(address: string, signal?: AbortSignal): Promise<RunnerReply<DescribePoolResponse>> {
     const known = this.at(address);
-    const described = await known.channel.unary(RunnerService.method.describePool, create(DescribePoolRequestSchema), {
-      deadlineMs: this.world.clock.now() + DESCRIBE_MS,
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const deadlineMs = this.world.clock.now() + DESCRIBE_MS;
+    const options = { deadlineMs, ...(signal === undefined ? {} : { signal }) };
+    const described = await replyOf(known.channel.rpc.describePool({}, options));
     if (described.kind === "reply") remember(known, described.reply.incarnation);
     return described;
   }
@@ -61,7 +67,7 @@ export class Runners {
   }
 
   private at(address: string): Known {
-    const known = this.known.get(address) ?? { channel: new RunnerChannel(address, this.world), verified: null };
+    const known = this.known.get(address) ?? { channel: openChannel(address, this.world), verified: null };
     this.known.set(address, known);
     return known;
   }

@@ -50,7 +50,7 @@ export async function settled(
   return { kind: "found", held: owner.kind === "none" ? await expired(world, key, now.held) : now.held, owner };
 }
 
-/** C4: gates of an owner-less session that are past their time close by whoever meets them; an owner closes its own. */
+/** C4: gates of an owner-less session that are past their time are closed by whoever meets them. */
 async function expired(world: GatewayWorld, key: SessionKey, held: Held): Promise<Held> {
   const now = world.clock.now();
   if (!held.record.gates.some(({ state, expiresAt }) => state.kind === "pending" && expiresAt <= now)) return held;

@@ -8,13 +8,12 @@
 // W1  An event is given once: numbers at or below the cursor are passed over, and a gap ends the source it came from.
 // W2  A source that breaks is not asked again before the log was: a broken way never turns into a busy loop.
 // W3  Ends with null only when the signal aborts; otherwise with why it cannot go on.
-import { create } from "@bufbuild/protobuf";
 import { type Refusal, refusal, type SessionKey } from "@holdfast/pool";
-import { RunnerService, RunnerServiceWatchSessionRequestSchema } from "@holdfast/proto";
-import { decodeEvent, routeMessage } from "@holdfast/wire";
-import { isAdmin } from "../credentials/caller.ts";
+import { decodeEvent } from "@holdfast/wire";
 import { type FrameHead, frameHead, frameOf } from "../frames/head.ts";
 import type { Call, Frame } from "../rpc/call.ts";
+import { framesOf } from "../runners/channel.ts";
+import { onBehalfOf, routeTo } from "../runners/route.ts";
 import type { GatewayWorld } from "../world.ts";
 import { existingSession, type FoundSession, type LivingOwner } from "./current.ts";
 import { snapshotOf } from "./view.ts";
@@ -79,21 +78,9 @@ async function* fromOwner(
 ): AsyncGenerator<Followed, SourceEnd, undefined> {
   const reached = await world.runners.reach(owner, call.signal);
   if (reached.kind !== "reached") return { kind: "broken" };
-  const route = routeMessage({
-    project: key.project,
-    principal: call.caller.principal,
-    incarnation: owner.incarnation,
-    epoch: held.record.epoch,
-    claim: null,
-    command: null,
-    admin: isAdmin(call.caller),
-  });
+  const route = routeTo(onBehalfOf(call.caller), owner, held.record.epoch);
   const request = { sessionId: key.sessionId, afterSeq: BigInt(cursor.seq) };
-  const frames = reached.channel.stream(
-    RunnerService.method.watchSession,
-    create(RunnerServiceWatchSessionRequestSchema, { route, request }),
-    { signal: call.signal },
-  );
+  const frames = framesOf(reached.channel.bytes.watchSession({ route, request }, { signal: call.signal }));
   let hasTold = false;
   try {
     for (;;) {

@@ -15,30 +15,19 @@ export async function shortSession(world: GatewayWorld, record: SessionRecord, c
 
 /** The whole calls of its open gates, and the latest turn's closed ones. */
 export async function wholeSession(world: GatewayWorld, record: SessionRecord, call: Call): Promise<Session> {
-  const key = keyOfRecord(record);
-  const [{ last }, calls] = await Promise.all([
-    world.store.events.tail(key),
-    gateCalls(world.store.events, key, record),
-  ]);
-  return sessionMessage(record, { lastSeq: last, showPid: isAdmin(call.caller), calls, closedGates: true });
+  return sessionMessage(record, await wholeView(world, record, call));
 }
 
 /** The first message of a watch when no runner is there to make it: nothing is in progress then. */
 export async function snapshotOf(world: GatewayWorld, record: SessionRecord, call: Call): Promise<TurnEvent> {
+  const whole = await wholeView(world, record, call);
+  return snapshotEvent(record, { ...whole, inProgress: null, nowMs: world.clock.now() });
+}
+
+async function wholeView({ store }: GatewayWorld, record: SessionRecord, { caller }: Call) {
   const key = keyOfRecord(record);
-  const [{ first, last }, calls] = await Promise.all([
-    world.store.events.tail(key),
-    gateCalls(world.store.events, key, record),
-  ]);
-  return snapshotEvent(record, {
-    firstSeq: first,
-    lastSeq: last,
-    inProgress: null,
-    nowMs: world.clock.now(),
-    showPid: isAdmin(call.caller),
-    calls,
-    closedGates: true,
-  });
+  const [{ first, last }, calls] = await Promise.all([store.events.tail(key), gateCalls(store.events, key, record)]);
+  return { firstSeq: first, lastSeq: last, calls, closedGates: true, showPid: isAdmin(caller) };
 }
 
 function keyOfRecord({ project, sessionId }: SessionRecord): SessionKey {

@@ -1,7 +1,5 @@
 // How many watch a session through this gateway (P7).
-import { type Refusal, refusal, type SessionKey } from "@holdfast/pool";
-
-export const WATCHERS_PER_SESSION = 32;
+import { type Refusal, refusal, type SessionKey, WATCHERS_PER_SESSION } from "@holdfast/pool";
 
 export class Watchers {
   private readonly counts = new Map<string, number>();

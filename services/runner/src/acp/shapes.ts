@@ -52,13 +52,22 @@ export const toolCallShape = z.object({
   rawOutput: anything,
 });
 
+/** The record keeps every option of every gate, so one request brings only so many. */
+export const OPTIONS = 16;
+export const OPTION_TEXT_CHARACTERS = 256;
+
+const optionText = text.max(OPTION_TEXT_CHARACTERS);
 const option = z.object({
-  optionId: text,
-  name: text,
+  optionId: optionText,
+  name: optionText,
   kind: z.enum(["allow_once", "allow_always", "reject_once", "reject_always"]),
 });
 
-export const permissionRequestShape = z.object({ sessionId: text, toolCall: toolCallShape, options: z.array(option) });
+export const permissionRequestShape = z.object({
+  sessionId: text,
+  toolCall: toolCallShape,
+  options: z.array(option).max(OPTIONS),
+});
 
 export const updateNotificationShape = z.object({
   sessionId: text,

@@ -15,10 +15,9 @@ export async function cancelTurn(
   if ("refusal" in routed) return routed;
   if (message.request === undefined) return { refusal: requestMissing(call.rpc) };
   const { route } = routed;
-  const host = hosts.get({ project: route.project, sessionId: message.request.sessionId });
+  const key = { project: route.project, sessionId: message.request.sessionId };
   const { command } = route;
-  if (command === null) return { refusal: noCommand(host.key) };
-  const stopped = await host.inLane(() => cancelCommand(host, route, command.commandId));
-  hosts.forgetIfEmpty(host);
+  if (command === null) return { refusal: noCommand(key) };
+  const stopped = await hosts.using(key, (host) => host.enter(() => cancelCommand(host, route, command.commandId)));
   return stopped.kind === "refused" ? stopped : { ok: { duplicate: stopped.duplicate } };
 }

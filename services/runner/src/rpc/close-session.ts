@@ -14,9 +14,12 @@ export async function closeSession(
   const routed = routeOf(token, call, message.route);
   if ("refusal" in routed) return routed;
   if (message.request === undefined) return { refusal: requestMissing(call.rpc) };
-  const host = hosts.get({ project: routed.route.project, sessionId: message.request.sessionId });
-  const closed = await host.inLane(() => closeInLane(host, routed.route));
-  if (closed.kind === "closing") await host.emptied(call.signal);
-  hosts.forgetIfEmpty(host);
+  const { route } = routed;
+  const key = { project: route.project, sessionId: message.request.sessionId };
+  const closed = await hosts.using(key, async (host) => {
+    const done = await host.enter(() => closeInLane(host, route));
+    if (done.kind === "closing" && host.hasSlot) await host.emptying.wait(call.signal);
+    return done;
+  });
   return closed.kind === "refused" ? closed : { ok: {} };
 }

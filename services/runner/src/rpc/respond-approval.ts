@@ -19,11 +19,10 @@ export async function respondApproval(
   if ("refusal" in routed) return routed;
   if (message.request === undefined) return { refusal: requestMissing(call.rpc) };
   const { route } = routed;
-  const host = hosts.get({ project: route.project, sessionId: message.request.sessionId });
+  const key = { project: route.project, sessionId: message.request.sessionId };
   const { command } = route;
-  if (command === null) return { refusal: noCommand(host.key) };
-  const continued = await host.inLane(() => continueCommand(host, route, command));
-  hosts.forgetIfEmpty(host);
+  if (command === null) return { refusal: noCommand(key) };
+  const continued = await hosts.using(key, (host) => host.enter(() => continueCommand(host, route, command)));
   if (continued.kind === "refused") return continued;
   const { duplicate, disposition } = continued;
   return {

@@ -2,7 +2,7 @@
 import type { Refusal } from "@holdfast/pool";
 import type { RunnerServiceRunTurnRequest, TurnEvent } from "@holdfast/proto";
 import type { ReplyStream, Route, ServedCall } from "@holdfast/wire";
-import { callerGone, requestMissing } from "../refusals.ts";
+import { callerGone, requestMissing, watchersFull } from "../refusals.ts";
 import { beginTurn, type TurnBegun, type TurnRequest } from "../session/begin-turn.ts";
 import type { SessionHost } from "../session/host.ts";
 import { releaseUnused } from "../session/loss.ts";
@@ -10,6 +10,9 @@ import { followTurn } from "../stream/follow.ts";
 import { routeOf } from "./gate-keeper.ts";
 import type { Service } from "./service.ts";
 import { turnRequest } from "./turn-request.ts";
+
+/** RunTurn streams of one session on one runner: retries attach to a turn, and each of them reads. */
+const FOLLOWERS_PER_SESSION = 32;
 
 export async function* runTurn(
   { world, hosts, token }: Service,
@@ -22,8 +25,10 @@ export async function* runTurn(
   const wanted = turnRequest(world, message.request);
   if ("refusal" in wanted) return wanted.refusal;
   const { sessionId, follow, request } = wanted.value;
-  const host = hosts.get({ project: routed.route.project, sessionId });
+  const host = hosts.enter({ project: routed.route.project, sessionId });
+  host.followers += 1;
   try {
+    if (host.followers > FOLLOWERS_PER_SESSION) return watchersFull(host.key, FOLLOWERS_PER_SESSION);
     const began = await beginWhenPossible(host, request, routed.route, follow === "until_parked", call.signal);
     if ("refusal" in began) {
       await host.inLane(() => releaseUnused(host));
@@ -32,7 +37,8 @@ export async function* runTurn(
     for await (const event of began.events) yield { event };
     return null;
   } finally {
-    hosts.forgetIfEmpty(host);
+    host.followers -= 1;
+    hosts.leave(host);
   }
 }
 
@@ -47,18 +53,15 @@ async function beginWhenPossible(
   signal: AbortSignal,
 ): Promise<Began> {
   for (;;) {
-    const step = await host.inLane(async (): Promise<Began | { readonly again: Promise<void> }> => {
+    const step = await host.enter(async (): Promise<Began | { readonly again: Promise<void> }> => {
       const begun: TurnBegun = await beginTurn(host, request, route);
       if (begun.kind === "refused") return begun;
-      if (begun.kind === "wait") return { again: host.askedAgain(signal) };
+      if (begun.kind === "wait") return { again: host.waiting.wait(signal) };
       const { turnId, afterSeq } = begun;
       return { events: followTurn(host, { turnId, afterSeq, untilParked, signal }) };
     });
     if (!("again" in step)) return step;
     await step.again;
-    if (signal.aborted) {
-      host.world.pool.step({ kind: "wait_given_up", key: host.slot });
-      return { refusal: callerGone(host.key) };
-    }
+    if (signal.aborted) return { refusal: callerGone(host.key) };
   }
 }

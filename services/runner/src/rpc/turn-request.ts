@@ -1,7 +1,5 @@
 // The public RunTurn request as the lane takes it. The gateway has checked it; what fails here is refused all the same.
-import type { HistoryBlock } from "@holdfast/pool";
 import type { ContentBlock, RunTurnRequest } from "@holdfast/proto";
-import { sha256 } from "@holdfast/runtime";
 import { type FollowName, type RunTurnRules, runTurnDigest, type Validated, validateRunTurn } from "@holdfast/wire";
 import type { TurnRequest } from "../session/begin-turn.ts";
 import type { RunnerWorld } from "../world.ts";
@@ -21,7 +19,7 @@ export function turnRequest(world: RunnerWorld, message: RunTurnRequest): Valida
       .map(textOf)
       .filter((text) => text !== "")
       .join("\n"),
-    marks: message.prompt.map(markOf),
+    hasAttachments: message.prompt.some(({ block }) => block.case !== "text"),
     config,
     limits,
     secrets: new Map([...secrets].map(([name, { value, expiresAtMs }]) => [name, { value, expiresAt: expiresAtMs }])),
@@ -40,19 +38,4 @@ function rulesOf({ clock, settings, capabilities, defaultConfig }: RunnerWorld):
 
 function textOf({ block }: ContentBlock): string {
   return block.case === "text" ? block.value.text : "";
-}
-
-function markOf({ block }: ContentBlock): HistoryBlock {
-  switch (block.case) {
-    case "text":
-      return { text: block.value.text };
-    case "image":
-      return { attachmentDigest: sha256(block.value.data) };
-    case "embeddedResource":
-      return { attachmentDigest: sha256(block.value.content.value ?? "") };
-    case "resourceLink":
-      return { attachmentDigest: sha256(block.value.uri) };
-    default:
-      return { text: "" };
-  }
 }

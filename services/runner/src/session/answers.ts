@@ -4,6 +4,7 @@ import type { Route } from "@holdfast/wire";
 import { processGone } from "../refusals.ts";
 import { takeAuthority } from "./authority.ts";
 import type { SessionHost } from "./host.ts";
+import { handBack } from "./loss.ts";
 
 export type Continued =
   | { readonly kind: "admitted"; readonly disposition: AnswerDisposition; readonly duplicate: boolean }
@@ -61,8 +62,7 @@ async function writeAnswer(host: SessionHost, gateId: string, optionId: string):
     host.world.lease.mayWrite() &&
     live.agent.answer(question.askId, { kind: "selected", optionId });
   if (!written) {
-    await host.change({ type: "hand_back", gateId });
-    return { kind: "queued" };
+    return { kind: (await handBack(host, gateId)) ? "queued" : "sending" };
   }
   live.questions.delete(gateId);
   live.written.set(question.toolCallId, gateId);

@@ -11,26 +11,30 @@ import {
   type ColdReason,
   configFingerprint,
   type EvictionReason,
-  extendTrail,
-  type HistoryBlock,
   type OpenTurn,
   PREVIEW_CHARACTERS,
   type Refusal,
   type SessionConfig,
   type SessionRecord,
   type TurnLimits,
+  turnOpen,
   type Writer,
 } from "@holdfast/pool";
 import type { ContentBlock } from "@holdfast/proto";
 import type { Route } from "@holdfast/wire";
 import type { AgentEntry } from "../catalogue/catalogue.ts";
+import { isDoneWithin } from "../process/index.ts";
 import { agentUnknown, fieldInvalid, notHereAnyMore, secretsMissing } from "../refusals.ts";
 import { takeAuthority } from "./authority.ts";
 import type { SessionHost } from "./host.ts";
+import { closeSlot } from "./loss.ts";
 import type { CheckoutOutcome } from "./observer.ts";
 import { sendPrompt } from "./prompt.ts";
 import { digestSecrets, expired, type Secrets } from "./secrets.ts";
 import { beginStart } from "./start.ts";
+
+/** How long a live process may take to change its model or mode. */
+const APPLY_BOUND_MS = 5_000;
 
 /** A prompt as the lane takes it: checked. null: as the session had it, or the server's default. */
 export type TurnRequest = {
@@ -40,8 +44,8 @@ export type TurnRequest = {
   readonly prompt: readonly ContentBlock[];
   /** The prompt's text, for the record's preview. */
   readonly text: string;
-  /** The prompt as a history fingerprint sees it. */
-  readonly marks: readonly HistoryBlock[];
+  /** There is more in the prompt than text. */
+  readonly hasAttachments: boolean;
   readonly config: Omit<SessionConfig, "limits"> | null;
   readonly limits: TurnLimits;
   readonly secrets: Secrets;
@@ -57,9 +61,12 @@ export type TurnBegun =
 export async function beginTurn(host: SessionHost, request: TurnRequest, route: Route): Promise<TurnBegun> {
   const authority = await takeAuthority(host, route);
   if (authority.kind === "refused") return authority;
+  if (host.epoch !== null) await host.refresh();
   const record = host.held?.record ?? null;
   const attached = attachTo(host, record, request);
   if (attached !== null) return attached;
+  // The pool would refuse it, too; the record knows the turn and its gates.
+  if (host.epoch !== null && record?.turn?.ending === null) return refuse(turnOpen(record));
   const name = request.agent ?? record?.agent ?? null;
   if (name === null) return refuse(fieldInvalid(host.key, "agent", "is required on a session's first turn"));
   const entry = host.world.catalogue.find(name);
@@ -114,12 +121,11 @@ async function checkOut(prepared: Prepared): Promise<CheckedOut> {
   const { host, config, entry } = prepared;
   const directory = entry.directoryOf(host.key, config.workingDirectory);
   const workspace = host.live === null || (await entry.isUsable(directory)) ? "there" : "lost";
+  const afterSeq = host.teller.last ?? (await host.world.store.log.tail(host.key)).last;
   const reply = host.world.pool.step(checkoutOf(prepared, directory, workspace));
   if (reply.kind === "refused") return refusedBy(reply.refusal);
   if (reply.kind === "wait") return { begun: reply, seen: { kind: "waits" } };
-  if (reply.kind === "warm" && !(await applyChange(host, reply)))
-    return { begun: { kind: "wait" }, seen: { kind: "waits" } };
-  return openAndGo(prepared, directory, reply);
+  return openAndGo(prepared, { directory, afterSeq }, reply);
 }
 
 function checkoutOf(prepared: Prepared, directory: string, workspace: Checkout["workspace"]): Checkout {
@@ -141,12 +147,11 @@ function checkoutOf(prepared: Prepared, directory: string, workspace: Checkout["
 
 async function openAndGo(
   prepared: Prepared,
-  directory: string,
+  { directory, afterSeq }: { readonly directory: string; readonly afterSeq: number },
   reply: Exclude<CheckoutReply, { kind: "refused" | "wait" }>,
 ): Promise<CheckedOut> {
   const { host, request, entry, config } = prepared;
   const coldReason = reply.kind === "warm" ? null : reply.reason;
-  const afterSeq = host.journal?.last ?? (await host.world.store.log.tail(host.key)).last;
   const opened = await openOrReturn(prepared, openTurn(prepared, afterSeq, coldReason), reply.instance);
   if (opened.kind === "refused" || opened.result.kind !== "opened") {
     host.world.pool.step({ kind: "checkout_returned", key: host.slot, instance: reply.instance });
@@ -158,10 +163,10 @@ async function openAndGo(
   host.agentName = entry.name;
   host.directory = directory;
   const traceparent = host.observer.beginExecution(turnId, execution);
-  host.trail = extendTrail(host.trail, [{ role: "user", content: request.marks, toolCallIds: [] }]);
   const begun: TurnBegun = { kind: "follow", turnId, afterSeq };
   if (reply.kind === "warm") {
-    sendPrompt(host, request.prompt);
+    if (await isApplied(host, reply)) sendPrompt(host, request.prompt);
+    else closeSlot(host, reply.instance, "config_changed");
     return { begun, seen: { kind: "warm" } };
   }
   const reason = opened.result.coldReason;
@@ -191,8 +196,8 @@ async function openOrReturn({ host, request, by }: Prepared, command: OpenTurn, 
   try {
     return await host.change(command, by);
   } catch (error) {
+    // A claim that is in the record and could not be taken over is settled by the next one who asks (authority.ts).
     host.world.pool.step({ kind: "checkout_returned", key: host.slot, instance });
-    host.leave();
     throw error;
   } finally {
     host.opening = null;
@@ -217,7 +222,7 @@ function openTurn(
     secretNames: [...request.secrets.keys()],
     labels: request.labels,
     promptPreview: request.text.slice(0, PREVIEW_CHARACTERS),
-    promptTruncated: request.text.length > PREVIEW_CHARACTERS || request.marks.some((mark) => !("text" in mark)),
+    promptTruncated: request.text.length > PREVIEW_CHARACTERS || request.hasAttachments,
     principal,
     onDisconnect: request.onDisconnect,
     warm: poolReason === null,
@@ -226,15 +231,18 @@ function openTurn(
   };
 }
 
-/** Model or mode of the live process; what it refuses needs another process (A13). */
-async function applyChange(
-  host: SessionHost,
-  { instance, apply }: Extract<CheckoutReply, { kind: "warm" }>,
+/** Model or mode of the live process (A13). What it refuses, or does not answer in time, begins again on another one. */
+async function isApplied(
+  { live, world }: SessionHost,
+  { apply }: Extract<CheckoutReply, { kind: "warm" }>,
 ): Promise<boolean> {
   if (apply.model === null && apply.mode === null) return true;
-  if (host.live !== null && (await host.live.agent.change(apply))) return true;
-  host.world.pool.step({ kind: "close", key: host.slot, instance, reason: "config_changed" });
-  return false;
+  if (live === null) return false;
+  let isTaken = false;
+  const change = live.agent.change(apply).then((taken) => {
+    isTaken = taken;
+  });
+  return (await isDoneWithin(change, APPLY_BOUND_MS, world.clock)) && isTaken;
 }
 
 function credentialsOf(host: SessionHost, secrets: Secrets): "same" | "changed" | "expired" {

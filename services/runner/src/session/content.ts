@@ -1,11 +1,11 @@
 // Content of the running turn: pieces of messages are live, everything else is kept in the log.
 import { create } from "@bufbuild/protobuf";
-import { extendTrail } from "@holdfast/pool";
 import { RawSchema, type ToolCall, ToolCallStatus } from "@holdfast/proto";
 import type { ContentEvent } from "../acp/agent.ts";
 import { mergeCall } from "../call/merge.ts";
 import type { SessionHost } from "./host.ts";
-import type { Live } from "./live.ts";
+import { type Live, OPEN_CALLS } from "./live.ts";
+import { closeSlot } from "./loss.ts";
 import { blockBytes } from "./message.ts";
 
 /** The agent reports on a call: it began, or is over. */
@@ -61,15 +61,19 @@ async function worked(
 ): Promise<void> {
   boundary(host, live);
   const merged = mergeCall(live.calls.get(said.id), said);
-  live.calls.set(said.id, merged);
+  if (!live.remember(merged)) return tooManyCalls(host, live);
   const event = kind === "toolCall" ? ({ case: kind, value: merged } as const) : ({ case: kind, value: said } as const);
   live.unfinished.note({ event });
-  if (kind === "toolCall")
-    host.trail = extendTrail(host.trail, [{ role: "assistant", content: [], toolCallIds: [said.id] }]);
   host.keep(event);
   host.observer.tool(merged);
   const gateId = live.written.get(said.id);
   if (gateId !== undefined && REPORTS.includes(said.status)) await reported(host, live, said.id, gateId);
+}
+
+/** An agent that never finishes what it announces (P7). */
+function tooManyCalls(host: SessionHost, live: Live): void {
+  host.failure = { message: `the agent has more than ${OPEN_CALLS} tool calls open`, stderr: "" };
+  closeSlot(host, live.agent.instance, "prompt_failed");
 }
 
 /** D12: the agent reported on the call that an answer decided. */

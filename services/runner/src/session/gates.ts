@@ -11,7 +11,7 @@ import { mergeCall } from "../call/merge.ts";
 import { boundary } from "./content.ts";
 import type { SessionHost } from "./host.ts";
 import type { Live } from "./live.ts";
-import { closeSlot } from "./loss.ts";
+import { closeSlot, handBack } from "./loss.ts";
 
 /** How long a gate's swap is tried. Then the process is ended: nobody was told, nothing has run (P5). */
 const GATE_BUDGET_MS = 10_000;
@@ -24,7 +24,7 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
   live.shown = true;
   boundary(host, live);
   const call = mergeCall(live.calls.get(ask.toolCall.id), ask.toolCall);
-  live.calls.set(call.id, call);
+  live.remember(call);
   const canonical = canonicalCall(host.agentName, host.directory, call, ask.toolName);
   const isShown = canonical.bytes <= GATE_ARGUMENT_BYTES && !call.truncated && fitsAnEvent(host, call);
   if (!isShown) return refuseAsk(host, live, ask, "too_large");
@@ -33,8 +33,9 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
   host.keep(event);
   host.observer.tool(call);
   await host.flush();
-  if (host.journal === null) return;
-  if (!host.isFlushed) return notRecorded(host, live, "STORE_UNAVAILABLE");
+  const callSeq = host.teller.last;
+  if (callSeq === null) return;
+  if (!host.teller.isFlushed) return notRecorded(host, live, "STORE_UNAVAILABLE");
   const gateId = host.world.newId("gate");
   const changed = await host.change(
     {
@@ -42,7 +43,7 @@ export async function gateAsked(host: SessionHost, ask: PermissionAsk): Promise<
       gateId,
       turnId: turn.turnId,
       instance: live.agent.instance,
-      callSeq: host.journal.last,
+      callSeq,
       preview: previewOf(host.clean(call)),
       options: ask.options,
       digest: sha256(canonical.text),
@@ -97,17 +98,9 @@ async function applyStored(
   const written =
     host.isCurrent(live.agent.instance) &&
     host.world.lease.mayWrite() &&
-    live.agent.answer(ask.askId, { kind: "selected", optionId: fittingOption(host, ask, gateId, optionId) });
+    live.agent.answer(ask.askId, { kind: "selected", optionId });
   if (written) live.written.set(ask.toolCall.id, gateId);
-  else await host.change({ type: "hand_back", gateId });
-}
-
-/** Option ids may differ from process to process: the same id, or the one option of the same kind. */
-function fittingOption(host: SessionHost, ask: PermissionAsk, gateId: string, optionId: string): string {
-  if (ask.options.some((option) => option.optionId === optionId)) return optionId;
-  const gate = host.held?.record.gates.find((held) => held.gateId === gateId);
-  const kind = gate?.options.find((option) => option.optionId === optionId)?.kind;
-  return ask.options.find((option) => option.kind === kind)?.optionId ?? optionId;
+  else await handBack(host, gateId);
 }
 
 function cancelAsk(host: SessionHost, live: Live, ask: PermissionAsk): void {
@@ -130,12 +123,17 @@ function rejection(options: readonly GateOption[]): GateOption | null {
   return options.find(({ kind }) => kind === "reject_once") ?? null;
 }
 
+const PREVIEW_ID_CHARACTERS = 256;
+const PREVIEW_TITLE_CHARACTERS = 200;
+const PREVIEW_KIND_CHARACTERS = 64;
+
 function previewOf(call: ToolCall) {
-  const room = PREVIEW_CHARACTERS - Math.min(call.title.length, 200);
+  const title = call.title.slice(0, PREVIEW_TITLE_CHARACTERS);
+  const room = PREVIEW_CHARACTERS - title.length;
   return {
-    toolCallId: call.id.slice(0, 256),
-    title: call.title.slice(0, 200),
-    kind: call.kind.slice(0, 64),
+    toolCallId: call.id.slice(0, PREVIEW_ID_CHARACTERS),
+    title,
+    kind: call.kind.slice(0, PREVIEW_KIND_CHARACTERS),
     rawInput: call.rawInputJson.slice(0, room),
     truncated: call.rawInputJson.length > room || call.diff.length > 0,
   };

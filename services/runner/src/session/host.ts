@@ -7,14 +7,9 @@
 // H3  A swap refused for its epoch or owner deposes the host: its process is ended and nothing more is written.
 
 import {
-  appendOutbox,
   type Changed,
   changeRecord,
-  type Draft,
-  Fenced,
   type Held,
-  isStoreUnavailable,
-  Journal,
   logSources,
   type OutboxSources,
   readEvents,
@@ -22,8 +17,8 @@ import {
 } from "@holdfast/ledger";
 import {
   type EvictionReason,
-  type HistoryTrail,
   type RecordCommand,
+  type Refusal,
   type Results,
   type SessionKey,
   type SlotKey,
@@ -33,6 +28,7 @@ import {
 import type { ContentBlock, TurnEvent } from "@holdfast/proto";
 import { contentEvent } from "@holdfast/wire";
 import type { StartOutcome } from "../acp/agent.ts";
+import { laneFull } from "../refusals.ts";
 import { Feed } from "../stream/feed.ts";
 import type { RunnerWorld } from "../world.ts";
 import { cleaned } from "./clean.ts";
@@ -41,9 +37,8 @@ import type { Live } from "./live.ts";
 import type { Failure } from "./loss.ts";
 import { SessionObserver } from "./observer.ts";
 import type { Secrets } from "./secrets.ts";
-
-/** When the log is asked again after it gave no answer. */
-const TELL_RETRY_MS = 1_000;
+import { Teller } from "./teller.ts";
+import { Waiters } from "./waiters.ts";
 
 /** The turn that runs here. */
 export type RunningTurn = {
@@ -61,6 +56,8 @@ export type StartInHand = {
   readonly outcome: Promise<StartOutcome>;
 };
 
+export type Refused = { readonly kind: "refused"; readonly refusal: Refusal };
+
 export class SessionHost {
   readonly world: RunnerWorld;
   readonly key: SessionKey;
@@ -68,7 +65,7 @@ export class SessionHost {
   readonly inbox: Inbox;
   epoch: number | null = null;
   held: Held | null = null;
-  journal: Journal | null = null;
+  readonly teller: Teller;
   feed: Feed;
   live: Live | null = null;
   starting: StartInHand | null = null;
@@ -84,15 +81,14 @@ export class SessionHost {
   /** Why the process that is going failed: for the turn's error. */
   failure: Failure | null = null;
   readonly observer: SessionObserver;
-  trail: HistoryTrail = [];
   /** Checkouts that wait to be asked again. */
-  private readonly waiting = new Set<() => void>();
-  private readonly emptying = new Set<() => void>();
-  /** Outbox events known to be in the log: the next swap drops them. */
-  private readonly appended = new Set<string>();
-  private contentCount = 0;
-  private tellingLater = false;
-  private content: Draft[] = [];
+  readonly waiting = new Waiters();
+  /** Who waits until this runner has no process of the session, not even one that is being ended. */
+  readonly emptying = new Waiters();
+  /** RPCs that use this host, and what of them reads its feed. */
+  users = 0;
+  watchers = 0;
+  followers = 0;
 
   constructor(world: RunnerWorld, key: SessionKey) {
     this.world = world;
@@ -101,9 +97,23 @@ export class SessionHost {
     this.inbox = new Inbox();
     this.observer = new SessionObserver(world, key);
     this.feed = this.newFeed(0);
+    this.teller = new Teller({
+      world,
+      key,
+      sources: () => this.sources(),
+      publish: (event, bytes) => this.feed.publish(event, bytes),
+      fenced: () => this.depose("STALE_EPOCH"),
+      inLane: (task) => this.inLane(task),
+    });
   }
 
-  /** Runs in the lane, in its turn. */
+  /** A call's turn in the lane; refused when too many wait there already. */
+  async enter<T>(task: () => T | Promise<T>): Promise<T | Refused> {
+    const passage = await this.world.lane.run(this.slot, task);
+    return passage.kind === "ran" ? passage.value : { kind: "refused", refusal: laneFull(this.key, passage.waiting) };
+  }
+
+  /** Runs in the lane, in its turn: for inputs that are bounded where they come from and must not be lost. */
   inLane<T>(task: () => T | Promise<T>): Promise<T> {
     return this.world.lane.runAlways(this.slot, task);
   }
@@ -123,7 +133,7 @@ export class SessionHost {
     const before = this.held?.record ?? null;
     const changed = await changeRecord(this.world.store, this.key, command, by, {
       held: this.held,
-      appended: [...this.appended],
+      appended: this.teller.appended,
       ...(budgetMs === undefined ? {} : { budgetMs }),
     });
     if (changed.held !== null) this.held = changed.held;
@@ -134,15 +144,16 @@ export class SessionHost {
       if (by.kind === "owner" && isDeposed(changed.refusal.reason)) this.depose(changed.refusal.reason);
       return changed;
     }
-    if (changed.kind === "written") this.forgetDropped(changed.held);
+    if (changed.kind === "written") this.teller.forgetDropped(changed.held.record);
     if (by.kind === "claimant" && changed.kind === "written") await this.takeOver(changed.held);
-    await this.tell();
+    await this.teller.tell(changed.held.record);
     return changed;
   }
 
   /** The record as it is now: others write to it, too (answers, Stops). */
   async refresh(): Promise<void> {
     const read = await readRecord(this.world.store.records, this.key);
+    if (read.kind === "unreadable") this.world.log.error("record.unreadable", { ...this.named });
     if (read.kind !== "read" || read.held === null) return;
     const before = this.held?.record ?? null;
     this.held = read.held;
@@ -153,83 +164,24 @@ export class SessionHost {
   async adopt(held: Held): Promise<void> {
     this.held = held;
     await this.takeOver(held);
-    await this.tell();
+    await this.teller.tell(held.record);
   }
 
   /** E5: the mark is in before anything is appended; what the outbox holds comes before anything new. */
   private async takeOver(held: Held): Promise<void> {
+    await this.teller.open(held);
     this.epoch = held.record.epoch;
-    this.appended.clear();
-    this.journal = await Journal.open(this.world.store, this.key, this.epoch, ({ id, event, bytes }) => {
-      this.appended.add(id);
-      this.feed.publish(event, bytes);
-    });
-    this.feed = this.newFeed(this.journal.last);
-    const known = await this.world.store.log.holds(
-      this.key,
-      held.record.outbox.map(({ id }) => id),
-    );
-    for (const id of known) this.appended.add(id);
+    this.feed = this.newFeed(this.teller.last ?? 0);
   }
 
-  /** Appends what the record has to tell (H2). Events that cannot be appended now stay in the outbox. */
-  async tell(): Promise<void> {
-    const { journal, held } = this;
-    if (journal === null || held === null) return;
-    await this.appending(() => appendOutbox(journal, held.record, this.sources(), this.appended));
-  }
-
-  /** A higher epoch deposes; a log that does not answer is tried again later, and nothing is lost meanwhile. */
-  private async appending(append: () => Promise<void>): Promise<boolean> {
-    try {
-      await append();
-      return true;
-    } catch (error) {
-      if (error instanceof Fenced) this.depose("STALE_EPOCH");
-      else if (isStoreUnavailable(error)) this.tellLater(error);
-      else throw error;
-      return false;
-    }
-  }
-
-  private tellLater(error: Error): void {
-    this.world.log.warn("store.unavailable", { reason: "event_log", detail: error.message, ...this.named });
-    if (this.tellingLater) return;
-    this.tellingLater = true;
-    const again = async () => {
-      await this.world.clock.sleep(TELL_RETRY_MS, this.world.ending);
-      this.tellingLater = false;
-      await this.inLane(async () => {
-        await this.flush();
-        await this.tell();
-      });
-    };
-    this.world.background(again());
-  }
-
-  /** Content of the running turn, for the log: appended with what follows it, before anything else is told. */
+  /** Content of the running turn, for the log. */
   keep(event: TurnEvent["event"]): void {
-    const { journal, turn } = this;
-    if (journal === null || turn === null) return;
-    this.contentCount += 1;
-    this.content.push({ id: `content:${journal.epoch}.${this.contentCount}`, event: this.eventOf(event) });
+    if (this.turn !== null) this.teller.keep(this.eventOf(event));
   }
 
   /** Appends the content kept so far, after whatever the record has to tell. */
   async flush(): Promise<void> {
-    const drafts = this.content;
-    if (this.journal === null || drafts.length === 0) return;
-    await this.tell();
-    const { journal } = this;
-    if (journal === null) return;
-    this.content = [];
-    if (await this.appending(() => journal.append(drafts))) return;
-    this.content = [...drafts.filter(({ id }) => !this.appended.has(id)), ...this.content];
-  }
-
-  /** Whether everything kept so far is in the log. */
-  get isFlushed(): boolean {
-    return this.content.length === 0;
+    await this.teller.flush(this.held?.record ?? null);
   }
 
   /** Told to whoever reads now; not kept. */
@@ -267,11 +219,6 @@ export class SessionHost {
     return new Feed((after, limit) => readEvents(this.world.store.log, this.key, after, limit), last);
   }
 
-  private forgetDropped({ record }: Held): void {
-    const kept = new Set(record.outbox.map(({ id }) => id));
-    for (const id of this.appended) if (!kept.has(id)) this.appended.delete(id);
-  }
-
   /** The session is another's (H3). */
   depose(why: string): void {
     if (this.epoch === null) return;
@@ -284,9 +231,7 @@ export class SessionHost {
   /** Owns nothing of the session any more: readers get what is left and end. */
   leave(): void {
     this.epoch = null;
-    this.journal = null;
-    this.appended.clear();
-    this.content = [];
+    this.teller.close();
     this.observer.left();
     this.feed.close();
   }
@@ -306,56 +251,13 @@ export class SessionHost {
     return this.live?.agent.instance === instance;
   }
 
-  /** Resolves when the pool says that a waiting checkout should ask again. */
-  askedAgain(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.waiting.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      this.waiting.add(done);
-      signal.addEventListener("abort", done, { once: true });
-      if (signal.aborted) done();
-    });
-  }
-
-  askAgain(): void {
-    for (const again of [...this.waiting]) again();
-  }
-
-  /** Resolves when this runner has no process of the session, not even one that is being ended; or when the signal aborts. */
-  emptied(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.emptying.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      this.emptying.add(done);
-      signal.addEventListener("abort", done, { once: true });
-      if (signal.aborted || !this.hasSlot) done();
-    });
-  }
-
-  /** The teardown is over. */
-  tellEmptied(): void {
-    for (const done of [...this.emptying]) done();
-  }
-
   get hasSlot(): boolean {
     return this.world.pool.state.slots.has(this.slot);
   }
 
-  get hasWaiting(): boolean {
-    return this.waiting.size > 0;
-  }
-
-  /** Whether anything of the session is still here. */
+  /** Whether nothing of the session is here, and nobody is at it. */
   get isEmpty(): boolean {
-    return (
-      this.epoch === null && this.instance === null && !this.hasSlot && !this.hasWaiting && this.feed.readerCount === 0
-    );
+    return this.epoch === null && this.instance === null && !this.hasSlot && this.users === 0;
   }
 }
 

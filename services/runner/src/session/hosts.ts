@@ -11,11 +11,11 @@ export class SessionHosts {
   private world: RunnerWorld | null = null;
 
   /** The world holds the hosts' pool, whose effects come here: the circle is closed once, at the start. */
-  enter(world: RunnerWorld): void {
+  open(world: RunnerWorld): void {
     this.world = world;
   }
 
-  get(key: SessionKey): SessionHost {
+  private get(key: SessionKey): SessionHost {
     const slot = slotKey(key);
     const known = this.hosts.get(slot);
     if (known !== undefined) return known;
@@ -23,6 +23,28 @@ export class SessionHosts {
     const host = new SessionHost(this.world, key);
     this.hosts.set(slot, host);
     return host;
+  }
+
+  /** For a call: while it lasts the host stays, whatever leaves it. */
+  async using<T>(key: SessionKey, call: (host: SessionHost) => Promise<T>): Promise<T> {
+    const host = this.enter(key);
+    try {
+      return await call(host);
+    } finally {
+      this.leave(host);
+    }
+  }
+
+  /** The same for a stream: whoever enters leaves. */
+  enter(key: SessionKey): SessionHost {
+    const host = this.get(key);
+    host.users += 1;
+    return host;
+  }
+
+  leave(host: SessionHost): void {
+    host.users -= 1;
+    this.forgetIfEmpty(host);
   }
 
   forgetIfEmpty(host: SessionHost): void {
@@ -57,7 +79,7 @@ export class SessionHosts {
         proposeEviction(host, effect.instance, effect.reason);
         break;
       case "ask_again":
-        host.askAgain();
+        host.waiting.wake();
         break;
     }
   }

@@ -4,7 +4,7 @@ import type { AgentListener } from "../acp/agent.ts";
 import { contentArrived, lineDropped } from "./content.ts";
 import { gateAsked, gateWithdrawn } from "./gates.ts";
 import type { SessionHost } from "./host.ts";
-import { agentExited } from "./loss.ts";
+import { agentExited, closeSlot } from "./loss.ts";
 import { promptSettled } from "./settle.ts";
 import { PART_BYTES, weightOf } from "./weight.ts";
 
@@ -30,6 +30,13 @@ export function seeTo(host: SessionHost): void {
 
 /** In the lane. What was said before a prompt is sent is no part of it (B2): whoever sends the first one hears that out. */
 export async function handleCome(host: SessionHost): Promise<void> {
-  for (const handle of host.inbox.take()) await handle();
-  await host.flush();
+  try {
+    for (const handle of host.inbox.take()) await handle();
+    await host.flush();
+  } catch (error) {
+    // What was not handled is lost, so the process cannot go on; a session that waits for it would wait for ever.
+    host.world.log.error("crash", { reason: "agent_message", error, ...host.named });
+    host.failure = { message: "what the agent said could not be handled", stderr: "" };
+    if (host.instance !== null) closeSlot(host, host.instance, "prompt_failed");
+  }
 }

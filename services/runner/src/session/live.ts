@@ -2,9 +2,12 @@
 
 import { UnfinishedCalls } from "@holdfast/ledger";
 import type { GateOption } from "@holdfast/pool";
-import type { ToolCall } from "@holdfast/proto";
+import { type ToolCall, ToolCallStatus } from "@holdfast/proto";
 import type { Agent } from "../acp/agent.ts";
 import { MessageInProgress } from "./message.ts";
+
+/** Tool calls that one prompt may have open at once. */
+export const OPEN_CALLS = 1_024;
 
 /** A gate this process holds open: which of its questions it is. */
 export type OpenQuestion = {
@@ -17,7 +20,7 @@ export class Live {
   readonly agent: Agent;
   /** By gate id. */
   readonly questions = new Map<string, OpenQuestion>();
-  /** Tool calls as merged from their announcement and updates, by tool-call id; of the turn that runs. */
+  /** Open tool calls as merged from their announcement and updates, by tool-call id; an id may come again when one is over. */
   readonly calls = new Map<string, ToolCall>();
   /** Tool calls whose gate's answer was written and not reported on: tool-call id to gate id. */
   readonly written = new Map<string, string>();
@@ -29,6 +32,17 @@ export class Live {
 
   constructor(agent: Agent) {
     this.agent = agent;
+  }
+
+  /** What is known of a call, for its updates and its gate; false when that would be more than OPEN_CALLS. */
+  remember(call: ToolCall): boolean {
+    if (call.status === ToolCallStatus.COMPLETED || call.status === ToolCallStatus.FAILED) {
+      this.calls.delete(call.id);
+      return true;
+    }
+    // What a gate shows is the call, not what it has brought so far.
+    this.calls.set(call.id, { ...call, content: [], rawOutputJson: "" });
+    return this.calls.size <= OPEN_CALLS;
   }
 
   /** A new prompt: nothing of the last one is left. */

@@ -43,21 +43,38 @@ export function endProcess(host: SessionHost, instance: string, reason: Eviction
  * begun again on a new process, once.
  */
 function beginsAgain({ live, turn }: SessionHost, reason: EvictionReason): boolean {
-  const failed = reason === "agent_exited" || reason === "prompt_failed";
+  const failed = reason === "agent_exited" || reason === "prompt_failed" || reason === "config_changed";
   return failed && turn?.again != null && live !== null && !live.shown && live.written.size === 0;
 }
 
 async function closed(host: SessionHost, instance: string, reason: EvictionReason, again: boolean): Promise<void> {
   const { failure } = host;
-  if (host.epoch !== null) await recordLoss(host, reason, failure, again);
-  host.failure = null;
-  host.world.pool.step({ kind: "closed", key: host.slot, instance });
+  try {
+    if (host.epoch !== null) await recordLoss(host, reason, failure, again);
+  } finally {
+    // Whatever fails here: the process is gone, and its seat is free.
+    host.failure = null;
+    host.world.pool.step({ kind: "closed", key: host.slot, instance });
+    host.emptying.wake();
+  }
   const goesOn = again && host.epoch !== null ? host.turn : null;
   const begin = goesOn?.again ?? null;
   if (goesOn !== null) goesOn.again = null;
   if (begin !== null && !begin(reason)) await recordLoss(host, reason, failure);
-  host.tellEmptied();
   host.world.forgetIfEmpty(host);
+}
+
+/**
+ * D9: the write was not made, so the answer is queued again. When that cannot be recorded the process is ended, and the
+ * answer is uncertain (D13).
+ */
+export async function handBack(host: SessionHost, gateId: string): Promise<boolean> {
+  const { instance } = host;
+  const changed = await host.change({ type: "hand_back", gateId });
+  if (changed.kind !== "refused") return true;
+  host.failure = { message: changed.refusal.message, stderr: "" };
+  if (instance !== null) closeSlot(host, instance, "prompt_failed");
+  return false;
 }
 
 export type Failure = { readonly message: string; readonly stderr: string };
@@ -76,7 +93,7 @@ export async function recordLoss(
   failure: Failure | null,
   again = false,
 ): Promise<void> {
-  const release = !host.hasWaiting;
+  const release = host.waiting.size === 0;
   const loss = { type: "lose_process", reason, ...endingOf(host, reason, failure), release } as const;
   const changed = await host.change(again ? { ...loss, restarts: true } : loss, host.writer, LOSS_BUDGET_MS);
   if (changed.kind === "refused") {
@@ -90,7 +107,9 @@ export async function recordLoss(
 
 /** A start that waited for its seat did not come: what is owned without a process is released after all (E1). */
 export async function releaseUnused(host: SessionHost): Promise<void> {
-  if (host.epoch === null || host.hasSlot || host.hasWaiting) return;
+  if (host.waiting.size > 0) return;
+  host.world.pool.step({ kind: "wait_given_up", key: host.slot });
+  if (host.epoch === null || host.hasSlot) return;
   const reason = host.held?.record.coldReason ?? "closed";
   await recordLoss(host, isEviction(reason) ? reason : "closed", null);
 }

@@ -1,8 +1,6 @@
 // A prompt settles (C9): the turn ends in one swap, or its denial notes go out as the next prompt of the same turn (C7).
 import { create } from "@bufbuild/protobuf";
-import { historyFingerprint } from "@holdfast/pool";
 import { type ContentBlock, ContentBlockSchema } from "@holdfast/proto";
-import { sha256 } from "@holdfast/runtime";
 import type { PromptResult } from "../acp/agent.ts";
 import { boundary } from "./content.ts";
 import type { SessionHost } from "./host.ts";
@@ -30,13 +28,13 @@ export async function promptSettled(host: SessionHost, result: PromptResult): Pr
   const settle = { type: "settle_prompt", turnId, stopReason, agentSessionId: live.agent.sessionId } as const;
   const changed = await host.change(settle, undefined, SETTLE_BUDGET_MS);
   if (changed.kind === "refused") {
+    host.failure = { message: changed.refusal.message, stderr: "" };
     closeSlot(host, instance, "prompt_failed");
     return;
   }
   const settled = changed.result;
-  const history = sha256(historyFingerprint(host.trail));
   const more = settled.kind === "notes";
-  host.world.pool.step({ kind: "prompt_settled", key: host.slot, instance, history, more });
+  host.world.pool.step({ kind: "prompt_settled", key: host.slot, instance, history: null, more });
   if (settled.kind === "notes") {
     turn.execution = settled.execution;
     sendPrompt(host, settled.notes.map(textBlock));

@@ -11,6 +11,9 @@ import { closeSlot } from "./loss.ts";
 import { sendPrompt } from "./prompt.ts";
 import type { Secrets } from "./secrets.ts";
 
+/** How long the swap that names a new process is tried. Then the process is ended and the start has failed. */
+const READY_BUDGET_MS = 10_000;
+
 export type StartWanted = {
   readonly instance: string;
   readonly entry: AgentEntry;
@@ -25,7 +28,10 @@ export type StartWanted = {
 export function beginStart(host: SessionHost, wanted: StartWanted): void {
   const abort = new AbortController();
   const load = loadable(host, wanted);
-  const outcome = launch(host, wanted, abort.signal, load);
+  const outcome = launch(host, wanted, abort.signal, load).catch((error: unknown): StartOutcome => {
+    host.world.log.error("crash", { reason: "agent_start", error, ...host.named });
+    return { kind: "failed", message: "the start failed by a mistake of the runner's own; see its log", stderr: "" };
+  });
   host.starting = { instance: wanted.instance, abort, outcome };
   host.secrets = wanted.secrets;
   const arrive = (result: StartOutcome) => host.inLane(() => arrived(host, wanted, result));
@@ -52,7 +58,10 @@ async function launch(
     load,
     signal,
     listener: listen(host, instance),
-    room: () => host.inbox.room(),
+    room: async () => {
+      await host.inbox.room();
+      await host.teller.hasRoom();
+    },
   });
   if (outcome.kind === "failed") await prepared.undo();
   return outcome;
@@ -78,15 +87,12 @@ async function becomeReady(host: SessionHost, wanted: StartWanted, agent: Agent)
   host.live = new Live(agent);
   host.world.pool.step({ kind: "started", key: host.slot, instance, offers: agent.offers });
   const { tier, pid, sessionId } = agent;
-  const changed = await host.change({
-    type: "ready",
-    process: { instance, pid, tier },
-    agentSessionId: sessionId,
-    coldReason,
-    commandId: null,
-  });
+  const process = { instance, pid, tier };
+  const ready = { type: "ready", process, agentSessionId: sessionId, coldReason, commandId: null } as const;
+  const changed = await host.change(ready, undefined, READY_BUDGET_MS);
   if (changed.kind === "refused") {
-    closeSlot(host, instance, "owner_lost");
+    host.failure = { message: changed.refusal.message, stderr: "" };
+    closeSlot(host, instance, "start_failed");
     return;
   }
   host.observer.ready("prompt", tier, coldReason, pid);

@@ -1,7 +1,7 @@
+import { PARK_LATEST_MS, PARK_QUIET_MS } from "@holdfast/pool";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CATCH_UP_EVENTS } from "./feed.ts";
-import { LATEST_MS, QUIET_MS } from "./follow.ts";
 import { turns } from "./test-feed.ts";
 import { TurnInHand } from "./test-turn.ts";
 
@@ -79,15 +79,15 @@ describe("a stream", () => {
 });
 
 describe("a stream that follows until the turn is parked", () => {
-  test("ends with `parked` QUIET_MS after the last event, and names the pending gates", async () => {
+  test("ends with `parked` PARK_QUIET_MS after the last event, and names the pending gates", async () => {
     const turn = new TurnInHand();
     const stream = turn.follow();
     turn.openGate("g1");
     await turns();
-    await turn.clock.advance(QUIET_MS - 1);
+    await turn.clock.advance(PARK_QUIET_MS - 1);
     turn.log.live();
     await turns();
-    await turn.clock.advance(QUIET_MS - 1);
+    await turn.clock.advance(PARK_QUIET_MS - 1);
     expect(stream.isOver).toBe(false);
     await turn.clock.advance(1);
     await stream.over;
@@ -96,12 +96,12 @@ describe("a stream that follows until the turn is parked", () => {
     expect(turn.feed.readerCount).toBe(0);
   });
 
-  test("ends LATEST_MS after the gate, however much a sibling call goes on saying (A19)", async () => {
+  test("ends PARK_LATEST_MS after the gate, however much a sibling call goes on saying (A19)", async () => {
     const turn = new TurnInHand();
     const stream = turn.follow();
     turn.openGate("g1");
     await turns();
-    for (let passed = 0; passed < LATEST_MS; passed += 100) {
+    for (let passed = 0; passed < PARK_LATEST_MS; passed += 100) {
       expect(stream.isOver).toBe(false);
       turn.log.live();
       turn.log.durable();
@@ -111,7 +111,7 @@ describe("a stream that follows until the turn is parked", () => {
     expect(stream.last).toEqual(parkedOn("g1"));
   });
 
-  test("ends LATEST_MS after it parks again on another gate, though the answered call works on", async () => {
+  test("ends PARK_LATEST_MS after it parks again on another gate, though the answered call works on", async () => {
     const turn = new TurnInHand();
     const stream = turn.follow();
     turn.openGate("g1");
@@ -122,7 +122,7 @@ describe("a stream that follows until the turn is parked", () => {
     expect(stream.isOver).toBe(false);
     turn.admit();
     await turns();
-    for (let passed = 0; passed < LATEST_MS; passed += 100) {
+    for (let passed = 0; passed < PARK_LATEST_MS; passed += 100) {
       turn.log.live();
       await turn.clock.advance(100);
     }
@@ -135,10 +135,10 @@ describe("a stream that follows until the turn is parked", () => {
     turn.openGate("g1");
     turn.log.slow = { before: 20, after: 0 };
     const stream = turn.follow();
-    for (let count = 0; count < 10; count += 1) await turn.clock.advance(QUIET_MS);
+    for (let count = 0; count < 10; count += 1) await turn.clock.advance(PARK_QUIET_MS);
     expect(stream.cases).not.toContain("parked");
     await turns(40);
-    await turn.clock.advance(QUIET_MS);
+    await turn.clock.advance(PARK_QUIET_MS);
     await stream.over;
     expect(stream.cases.slice(-2)).toEqual(["gateOpened", "parked"]);
   });
@@ -148,11 +148,11 @@ describe("a stream that follows until the turn is parked", () => {
     const stream = turn.follow();
     turn.openGate("g1", false);
     await turns();
-    await turn.clock.advance(5 * LATEST_MS);
+    await turn.clock.advance(5 * PARK_LATEST_MS);
     expect(stream.isOver).toBe(false);
     turn.tellOpened("g1");
     await turns();
-    await turn.clock.advance(QUIET_MS);
+    await turn.clock.advance(PARK_QUIET_MS);
     await stream.over;
     expect(stream.cases.slice(-2)).toEqual(["gateOpened", "parked"]);
   });
@@ -165,7 +165,7 @@ describe("a stream that follows until the turn is parked", () => {
     turn.answer("g1");
     await turns();
     turn.moot();
-    await turn.clock.advance(2 * LATEST_MS);
+    await turn.clock.advance(2 * PARK_LATEST_MS);
     await stream.over;
     expect(stream.last).toEqual(parkedOn("g2"));
   });
@@ -176,9 +176,9 @@ describe("a stream that follows until the turn is parked", () => {
     turn.openGate("g1");
     turn.answer("g1");
     await turns();
-    await turn.clock.advance(LATEST_MS);
+    await turn.clock.advance(PARK_LATEST_MS);
     turn.admit();
-    await turn.clock.advance(LATEST_MS);
+    await turn.clock.advance(PARK_LATEST_MS);
     turn.end();
     await stream.over;
     expect(stream.cases.at(-1)).toBe("ended");
@@ -201,7 +201,7 @@ describe("a stream that follows until the turn is parked", () => {
     await turn.clock.advance(60_000);
     const stream = turn.follow();
     await turns();
-    await turn.clock.advance(QUIET_MS);
+    await turn.clock.advance(PARK_QUIET_MS);
     await stream.over;
     expect(stream.cases).toEqual(["started", "message", "gateOpened", "parked"]);
   });
@@ -210,7 +210,7 @@ describe("a stream that follows until the turn is parked", () => {
     const turn = new TurnInHand();
     turn.openGate("g1");
     const stream = turn.follow({ afterSeq: turn.feed.lastSeq });
-    await turn.clock.advance(QUIET_MS);
+    await turn.clock.advance(PARK_QUIET_MS);
     await stream.over;
     expect(stream.cases).toEqual(["parked"]);
   });
@@ -221,7 +221,7 @@ test("a stream that follows until the end does not end with a park", async () =>
   const stream = turn.follow({ untilParked: false });
   turn.openGate("g1");
   await turns();
-  await turn.clock.advance(10 * LATEST_MS);
+  await turn.clock.advance(10 * PARK_LATEST_MS);
   expect(stream.isOver).toBe(false);
   turn.closeGate("g1");
   turn.end();
@@ -236,7 +236,7 @@ type Act =
 
 const act: fc.Arbitrary<Act> = fc.oneof(
   fc.constantFrom("open", "answer", "admit", "moot", "close", "say", "work", "foreign").map((kind): Act => ({ kind })),
-  fc.constantFrom(1, 50, QUIET_MS, LATEST_MS).map((ms): Act => ({ kind: "time", ms })),
+  fc.constantFrom(1, 50, PARK_QUIET_MS, PARK_LATEST_MS).map((ms): Act => ({ kind: "time", ms })),
   fc.nat(3).map((count): Act => ({ kind: "slow", turns: count })),
 );
 
@@ -275,8 +275,8 @@ test("whatever happens, a stream ends once, with `parked` on gates it has shown 
       else if (onItsWay) turn.admit();
       turn.log.slow = { before: 0, after: 0 };
       await turns(20);
-      await turn.clock.advance(3 * LATEST_MS);
-      await turn.clock.advance(3 * LATEST_MS);
+      await turn.clock.advance(3 * PARK_LATEST_MS);
+      await turn.clock.advance(3 * PARK_LATEST_MS);
       const mustBeOver = ends || (untilParked && open.length > 0);
       if (mustBeOver) expect(stream.isOver).toBe(true);
       turn.feed.close();

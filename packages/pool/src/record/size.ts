@@ -1,0 +1,49 @@
+// How large a record is, and what goes when it becomes too large. A write that may be refused is refused while there is still
+// room; closed gates make way for everything; so that a Stop, a loss and an ending always fit.
+//
+//  Z1  Closed gates go oldest first, by number, by their own size, and by the room that the rest leaves them.
+//  Z2  A closed gate whose note is due never goes (C7): NOTES_BYTES bounds them when the answer is taken.
+//  Z3  Nothing else is ever dropped for its size.
+import { NOTES_BYTES, RECORD_BYTES, TOMBSTONE_BYTES, TOMBSTONES_KEPT } from "../limits.ts";
+import type { Gate, SessionRecord, Tombstone } from "./record.ts";
+import { committed, dueNote, tombstoneOf } from "./tombstone.ts";
+
+/** Bytes that the store writes for this value: the order of keys, which is all that its encoding changes, adds none. */
+export function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** The record's size without the closed gates that it may drop. */
+export function leastBytes(record: SessionRecord): number {
+  return bytesOf({ ...record, tombstones: record.tombstones.filter((tombstone) => dueNote(tombstone) !== "") });
+}
+
+/** Z1, Z2. */
+export function fitted(record: SessionRecord): SessionRecord {
+  let room = Math.min(TOMBSTONE_BYTES, RECORD_BYTES - leastBytes(record));
+  let places = TOMBSTONES_KEPT;
+  const kept: Tombstone[] = [];
+  for (const tombstone of record.tombstones.toReversed()) {
+    const isDue = dueNote(tombstone) !== "";
+    if (!isDue) {
+      places -= 1;
+      room -= bytesOf(tombstone) + ",".length;
+    }
+    // Once one has gone, everything older goes: what is kept has no holes.
+    if (isDue || (places >= 0 && room >= 0)) kept.push(tombstone);
+  }
+  return kept.length === record.tombstones.length ? record : { ...record, tombstones: kept.reverse() };
+}
+
+/** Whether the notes that agents have still to be told take more than their share. */
+export function tooManyNotes(record: SessionRecord): boolean {
+  const waiting = record.gates.flatMap((gate) => answeredWithNote(gate, record.updatedAt));
+  const due = record.tombstones.filter((tombstone) => dueNote(tombstone) !== "");
+  return bytesOf([...waiting, ...due]) > NOTES_BYTES;
+}
+
+/** The gate as it will be once its answer is final. */
+function answeredWithNote(gate: Gate, closedAt: number): readonly Tombstone[] {
+  if (gate.state.kind === "pending" || gate.state.answer.note === "") return [];
+  return [tombstoneOf(gate, closedAt, { kind: "answered", answer: committed(gate.state.answer) })];
+}
