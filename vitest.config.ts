@@ -3,9 +3,9 @@
 
 import { defineConfig } from "vitest/config";
 
-const UNIT_TIMEOUT_MS = 10_000;
-const STORE_TIMEOUT_MS = 30_000;
-const E2E_TIMEOUT_MS = 60_000;
+const UNIT_TIMEOUT_MS = 30_000;
+const STORE_TIMEOUT_MS = 60_000;
+const E2E_TIMEOUT_MS = 120_000;
 const AGENTS_TIMEOUT_MS = 300_000;
 
 /** Real processes share two cores and a clock: one file at a time keeps their bounds honest. */

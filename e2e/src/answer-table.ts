@@ -10,7 +10,7 @@ export const TOKENS = {
   stranger: { project: "theirs", principal: "theo", roles: ["admin"] },
 } satisfies Record<string, TokenOf>;
 export const ALLOW = { verdict: "VERDICT_ALLOW" };
-export const REJECT = { verdict: "VERDICT_REJECT" };
+const REJECT = { verdict: "VERDICT_REJECT" };
 const UNKNOWN_GATE = "gate_nobodyhaseverheardofit";
 export const KEY_CHARACTERS = 256;
 const NOTE_BYTES = 16 * 1024;

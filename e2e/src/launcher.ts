@@ -118,8 +118,8 @@ export class Launcher {
   /** Ctrl-C: the whole group of the terminal gets it. Resolves to how long it took until nothing was left. */
   async interrupt(): Promise<number> {
     const from = performance.now();
-    const { pid, exitCode, signalCode } = this.npm;
-    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGINT");
+    const { pid } = this.npm;
+    if (pid !== undefined && !this.isOver) process.kill(-pid, "SIGINT");
     await this.untilNothingIsLeft();
     return performance.now() - from;
   }
@@ -133,10 +133,15 @@ export class Launcher {
     await this.exited;
   }
 
-  /** For a test's end, however it went. */
+  /** For a test's end, however it went: what a failed one left behind does not stay. */
   async close(): Promise<void> {
     for (const client of this.clients) client.close();
+    if (this.isOver) for (const pid of this.processes()) process.kill(pid, "SIGKILL");
     await this.interrupt();
+  }
+
+  private get isOver(): boolean {
+    return this.npm.exitCode !== null || this.npm.signalCode !== null;
   }
 }
 

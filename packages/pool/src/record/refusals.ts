@@ -37,7 +37,7 @@ export function tooManyLabels(sessionId: string): Refusal {
     ...refusal(
       "FIELD_INVALID",
       `session ${sessionId}: labels ${description}`,
-      "give labels that it has another value",
+      "change the values of labels it has, or leave the new ones out",
       {
         session_id: sessionId,
       },

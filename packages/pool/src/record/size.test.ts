@@ -192,7 +192,7 @@ describe("a record full of everything but gates", () => {
 describe("a session that goes on for long", { timeout: FILL_MS }, () => {
   it("forgets its oldest closed gates by their size, and answers on", () => {
     const ledger = parked();
-    for (let round = 1; round <= 600; round++) {
+    for (let round = 1; round <= 300; round++) {
       const gateId = `round-${round}`;
       ledger.must(ledger.owner, aGate(gateId));
       ledger.must(GATEWAY, anAnswer(gateId, { note: NOTE }));
@@ -206,9 +206,9 @@ describe("a session that goes on for long", { timeout: FILL_MS }, () => {
     const { tombstones } = ledger.record;
     expect(bytesOf(tombstones)).toBeLessThanOrEqual(TOMBSTONE_BYTES);
     expect(tombstones.length).toBeGreaterThan(100);
-    expect(tombstones.at(-1)?.gateId).toBe("round-600");
+    expect(tombstones.at(-1)?.gateId).toBe("round-300");
     expect(ledger.give(GATEWAY, anAnswer("round-1"))).toMatchObject({ refusal: { reason: "GATE_UNKNOWN" } });
-    expect(ledger.must(GATEWAY, anAnswer("round-600"))).toMatchObject({ duplicate: true });
+    expect(ledger.must(GATEWAY, anAnswer("round-300"))).toMatchObject({ duplicate: true });
   });
 });
 

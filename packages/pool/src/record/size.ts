@@ -15,30 +15,33 @@ export function bytesOf(value: unknown): number {
 
 /** The record's size without the closed gates that it may drop. */
 export function leastBytes(record: SessionRecord): number {
-  return bytesOf({ ...record, tombstones: record.tombstones.filter((tombstone) => dueNote(tombstone) !== "") });
+  return bytesOf({ ...record, tombstones: record.tombstones.filter((tombstone) => !mayGo(tombstone)) });
 }
 
-/** Z1, Z2. */
+/** Z1: what is too much goes, oldest first. */
 export function fitted(record: SessionRecord): SessionRecord {
-  let room = Math.min(TOMBSTONE_BYTES, RECORD_BYTES - leastBytes(record));
-  let places = TOMBSTONES_KEPT;
-  const kept: Tombstone[] = [];
-  for (const tombstone of record.tombstones.toReversed()) {
-    const isDue = dueNote(tombstone) !== "";
-    if (!isDue) {
-      places -= 1;
-      room -= bytesOf(tombstone) + ",".length;
-    }
-    // Once one has gone, everything older goes: what is kept has no holes.
-    if (isDue || (places >= 0 && room >= 0)) kept.push(tombstone);
+  const droppable = record.tombstones.filter(mayGo);
+  if (droppable.length === 0) return record;
+  const room = Math.min(TOMBSTONE_BYTES, RECORD_BYTES - leastBytes(record));
+  let bytes = bytesOf(droppable);
+  const gone = new Set<Tombstone>();
+  for (const tombstone of droppable) {
+    if (bytes <= room && droppable.length - gone.size <= TOMBSTONES_KEPT) break;
+    bytes -= bytesOf(tombstone) + ",".length;
+    gone.add(tombstone);
   }
-  return kept.length === record.tombstones.length ? record : { ...record, tombstones: kept.reverse() };
+  return gone.size === 0 ? record : { ...record, tombstones: record.tombstones.filter((held) => !gone.has(held)) };
+}
+
+/** Z2. */
+function mayGo(tombstone: Tombstone): boolean {
+  return dueNote(tombstone) === "";
 }
 
 /** Whether the notes that agents have still to be told take more than their share. */
 export function tooManyNotes(record: SessionRecord): boolean {
   const waiting = record.gates.flatMap((gate) => answeredWithNote(gate, record.updatedAt));
-  const due = record.tombstones.filter((tombstone) => dueNote(tombstone) !== "");
+  const due = record.tombstones.filter((tombstone) => !mayGo(tombstone));
   return bytesOf([...waiting, ...due]) > NOTES_BYTES;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { REQUESTS_KEPT } from "../limits.ts";
+import { LABELS, REQUESTS_KEPT } from "../limits.ts";
 import type { Decision } from "./command.ts";
 import {
   aGate,
@@ -63,6 +63,19 @@ describe("a prompt opens a turn", () => {
       expect(reasonOf(ledger.give(ledger.owner, aPrompt("t2")))).toBe("TURN_IN_PROGRESS");
       expect(ledger.record).toBe(before);
     }
+  });
+
+  it("adds its labels to the session's, which has no more than a request may bring", () => {
+    const labels = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`label-${from + index}`, "a"]));
+    const ledger = new Ledger();
+    ledger.must(claimant(ledger), aPrompt("t1", { labels: labels(0, LABELS - 1) }));
+    ledger.must(ledger.owner, aReady("p1"));
+    ledger.must(ledger.owner, aSettlement());
+    const refused = ledger.give(ledger.owner, aPrompt("t2", { labels: labels(LABELS - 1, 2) }));
+    expect(refused).toMatchObject({ refusal: { reason: "FIELD_INVALID", violations: [{ field: "labels" }] } });
+    ledger.must(ledger.owner, aPrompt("t2", { labels: labels(1, LABELS - 1) }));
+    expect(ledger.record.labels).toEqual(labels(0, LABELS));
   });
 
   it("only as the owner, or with a claim: a gateway opens none", () => {

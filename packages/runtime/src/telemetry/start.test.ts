@@ -8,6 +8,8 @@ import { FLUSH_BOUND_MS, startTelemetry } from "./start.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 const IDENTITY = { service: "gateway", version: "1.2.3", instance: "gateway-0" };
+/** Generous: a guard against waiting for the collector at all, not a measurement. */
+const HANG_MS = 6_000;
 const releases: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
@@ -149,9 +151,9 @@ describe("an OTLP endpoint", () => {
     const telemetry = await started({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
     const begun = performance.now();
     for (let i = 0; i < 5_000; i++) telemetry.span("holdfast.session.park", {}, () => undefined);
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(HANG_MS);
     await telemetry.shutdown();
-    expect(performance.now() - begun).toBeLessThan(FLUSH_BOUND_MS + 1_500);
+    expect(performance.now() - begun).toBeLessThan(FLUSH_BOUND_MS + HANG_MS);
   });
 
   it("that nobody listens on is told of once, in the log", async () => {

@@ -107,8 +107,8 @@ export const RouteContextSchema: GenMessage<RouteContext> = /*@__PURE__*/
   messageDesc(file_holdfast_v1_runner_service, 0);
 
 /**
- * A proposal to claim a session. The runner decides by a compare-and-set from exactly this revision; if the record has
- * changed since, it refuses with NOT_OWNER and the gateway reads again.
+ * A proposal to claim a session. The runner reads the record itself and claims by a compare-and-set, if nobody owns the session
+ * and its epoch is still from_epoch; else it refuses with NOT_OWNER or STALE_EPOCH and the gateway reads again.
  *
  * @generated from message holdfast.v1.ClaimProposal
  */
