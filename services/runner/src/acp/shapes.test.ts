@@ -18,7 +18,13 @@ describe("a permission request", () => {
     expect(isRead(OPTIONS + 1)).toBe(false);
   });
 
-  it.each(["optionId", "name"])("whose option has a longer %s is malformed", (field) => {
-    expect(isRead(1, { [field]: `${longest}x` })).toBe(false);
+  it("whose option has a longer id is malformed: an id is never cut", () => {
+    expect(isRead(1, { optionId: `${longest}x` })).toBe(false);
+  });
+
+  it("whose option has a longer name is read, with the name cut", () => {
+    const option = { optionId: "a", name: `${longest}y`, kind: "allow_once" };
+    const read = permissionRequestShape.parse({ sessionId: "s", toolCall: { toolCallId: "c" }, options: [option] });
+    expect(read.options[0]?.name).toBe(longest);
   });
 });

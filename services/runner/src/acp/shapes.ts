@@ -56,10 +56,10 @@ export const toolCallShape = z.object({
 export const OPTIONS = 16;
 export const OPTION_TEXT_CHARACTERS = 256;
 
-const optionText = text.max(OPTION_TEXT_CHARACTERS);
 const option = z.object({
-  optionId: optionText,
-  name: optionText,
+  optionId: text.max(OPTION_TEXT_CHARACTERS),
+  // For people: agents put whole commands into it. An id is the agent's to be answered with, and is never cut.
+  name: text.transform((name) => name.slice(0, OPTION_TEXT_CHARACTERS)),
   kind: z.enum(["allow_once", "allow_always", "reject_once", "reject_always"]),
 });
 
