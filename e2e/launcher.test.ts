@@ -61,7 +61,7 @@ describe("npm start", { timeout: TEST_MS }, () => {
     expect(nonsense).toContain(`SESSION_STATE_PARKED, agent process ${process}`);
     const answer = step("the answer");
     expect(answer).toContain(`agent process ${process}`);
-    const [, answerId = "none"] = /"answerId":"(\w+)"/.exec(answer) ?? [];
+    const [, answerId = "none"] = /"answerId":"([^"]+)"/.exec(answer) ?? [];
     const again = step("the same answer again");
     expect(again).toContain(`"answerId":"${answerId}"`);
     expect(again).toContain('"duplicate":true');

@@ -136,12 +136,21 @@ export class Launcher {
   /** For a test's end, however it went: what a failed one left behind does not stay. */
   async close(): Promise<void> {
     for (const client of this.clients) client.close();
-    if (this.isOver) for (const pid of this.processes()) process.kill(pid, "SIGKILL");
+    if (this.isOver) for (const pid of this.processes()) kill(pid);
     await this.interrupt();
   }
 
   private get isOver(): boolean {
     return this.npm.exitCode !== null || this.npm.signalCode !== null;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    // It went by itself in between.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

@@ -17,9 +17,9 @@ export type ChildWanted = {
 };
 
 /** How long a service may take until it is ready. */
-export const READY_BOUND_MS = 60_000;
+const READY_BOUND_MS = 60_000;
 /** After SIGTERM; a runner's grace and teardowns are within it. */
-export const END_BOUND_MS = 15_000;
+const END_BOUND_MS = 15_000;
 /** Turns that run when the launcher is told to end: people at a terminal do not wait a minute. */
 const LOCAL_DRAIN_GRACE = "500ms";
 

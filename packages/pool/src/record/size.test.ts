@@ -179,6 +179,19 @@ describe.each([
   });
 });
 
+describe("the size of a value", () => {
+  it("is that of its JSON in UTF-8, whatever it is written in", () => {
+    for (const [text, bytes] of [
+      ["abc", 5],
+      ["\u00e9", 4],
+      ["\u6f22", 5],
+      ["\u{1f600}", 6],
+    ] as const) {
+      expect(bytesOf(text)).toBe(bytes);
+    }
+  });
+});
+
 describe("a record full of everything but gates", () => {
   it("holds all the marks there may be, and an ending whose error is cut", () => {
     const ledger = crowded();

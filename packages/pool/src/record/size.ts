@@ -10,7 +10,19 @@ import { committed, dueNote, tombstoneOf } from "./tombstone.ts";
 
 /** Bytes that the store writes for this value: the order of keys, which is all that its encoding changes, adds none. */
 export function bytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
+  return utf8Bytes(JSON.stringify(value));
+}
+
+/** JSON has no lone surrogates, so every character has one encoding. */
+function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    // A pair of surrogates is two units and four bytes: one more for each of them.
+    if (unit >= 0x800) bytes += unit >= 0xd800 && unit <= 0xdfff ? 1 : 2;
+    else if (unit >= 0x80) bytes += 1;
+  }
+  return bytes;
 }
 
 /** The record's size without the closed gates that it may drop. */

@@ -24,7 +24,7 @@ export function listen(host: SessionHost, instance: string): AgentListener {
 }
 
 /** Handles, in one turn of the lane, what has come; what comes meanwhile gets a turn of its own. */
-export function seeTo(host: SessionHost): void {
+function seeTo(host: SessionHost): void {
   host.world.background(host.inLane(() => handleCome(host)));
 }
 

@@ -22,7 +22,7 @@ import { Waiters } from "./waiters.ts";
 /** When the log is asked again after it gave no answer. */
 const TELL_RETRY_MS = 1_000;
 /** Content that may wait for the log before the agent has to. */
-export const CONTENT_EVENTS = 1_024;
+const CONTENT_EVENTS = 1_024;
 
 export type TellerParts = {
   readonly world: RunnerWorld;

@@ -6,7 +6,7 @@ import { Feed } from "./feed.ts";
 export type EventCase = TurnEvent["event"];
 
 /** seq 0: live. */
-export function eventOf(seq: number, event?: EventCase, turnId = "t1"): TurnEvent {
+function eventOf(seq: number, event?: EventCase, turnId = "t1"): TurnEvent {
   const shown = event ?? { case: "message", value: create(MessageSchema, {}) };
   return create(TurnEventSchema, { seq: BigInt(seq), turnId, execution: 1, event: shown as TurnEvent["event"] });
 }

@@ -8,8 +8,8 @@ import { ManualClock } from "@holdfast/runtime";
 import { type Followed, followTurn } from "./follow.ts";
 import { type EventCase, FedLog } from "./test-feed.ts";
 
-export const STARTED = { case: "started", value: {} } as unknown as EventCase;
-export const PROMPT = { case: "prompt", value: {} } as unknown as EventCase;
+const STARTED = { case: "started", value: {} } as unknown as EventCase;
+const PROMPT = { case: "prompt", value: {} } as unknown as EventCase;
 
 /** What follow looks at of a gate. */
 type Pending = Pick<Gate, "gateId" | "callSeq" | "state">;
