@@ -191,7 +191,7 @@ describe("limits of requests", { timeout: LONG_MS }, () => {
       request_bytes: `${4 * MIB}`,
       event_bytes: `${768 * KIB}`,
       record_bytes: `${256 * KIB}`,
-      config_bytes: `${256 * KIB}`,
+      config_bytes: `${64 * KIB}`,
       history_bytes: `${MIB}`,
       note_bytes: `${16 * KIB}`,
       gate_argument_bytes: `${512 * KIB}`,
