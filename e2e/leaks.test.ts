@@ -14,8 +14,8 @@ const SETTLING_SESSIONS = SESSIONS / 4;
 const AT_A_TIME = 4;
 /** Generous: a guard against hanging, not a measurement. */
 const BOUND_MS = 600_000;
-/** What is made late and once. A session that is not forgotten is dozens of objects. */
-const LATE_OBJECTS = (SESSIONS - SETTLING_SESSIONS) / 2;
+/** What is made late and once. A session that is not forgotten is dozens of objects; five each would be noticed. */
+const LATE_OBJECTS = 5 * (SESSIONS - SETTLING_SESSIONS);
 /** What a process may grow by: its heap is as large as its garbage needs it. */
 const RESIDENT_GROWTH_BYTES = 96 * 1024 * 1024;
 
@@ -39,9 +39,8 @@ describe("a runner and a gateway over many sessions", () => {
     await serve(0, SETTLING_SESSIONS);
     const before = await atRest();
     await serve(SETTLING_SESSIONS, SESSIONS);
-    const after = await atRest();
-    expectNoMore(after.runner, before.runner);
-    expectNoMore(after.gateway, before.gateway);
+    // Connections that have just been closed are forgotten a moment later; what leaks stays.
+    await eventually("no more is held than before", async () => growth(before, await atRest()), isNone);
     for (const { log } of [stack.runner, stack.gateway]) expect(log).not.toContain("MaxListenersExceededWarning");
   });
 
@@ -74,13 +73,15 @@ describe("a runner and a gateway over many sessions", () => {
     expect((await turn(id, prompt, agent)).one("ended").outcome).toBe(outcome);
   }
 
-  /** A runner whose machine is busy may be full, or not answer in time: nothing has run then. */
+  /** A runner whose machine is busy may be full, or not answer in time: nothing has run then, and it is asked again. */
   async function turn(id: string, prompt: string, agent = "light"): Promise<TurnSeen> {
     for (;;) {
       try {
         return await caller.turn(id, prompt, { agent });
       } catch (error) {
-        if (fromServiceError(error)?.reason !== "POOL_FULL") throw error;
+        const refusal = fromServiceError(error);
+        if (refusal?.reason !== "POOL_FULL") throw error;
+        await new Promise((resolve) => setTimeout(resolve, refusal.retryAfterMs));
       }
     }
   }
@@ -97,14 +98,14 @@ describe("a runner and a gateway over many sessions", () => {
     expect((await caller.ended(id, parked.turnId)).one("ended").outcome).toBe(Outcome.CANCELLED);
   }
 
-  async function atRest(): Promise<{ readonly runner: Held; readonly gateway: Held }> {
+  async function atRest(): Promise<readonly Held[]> {
     await eventually(
       "no seat is taken",
       () => stack.pool(),
       ({ starting, busy, waiting, idle, closing }) => starting + busy + waiting + idle + closing === 0,
     );
     expect(stack.agents()).toEqual([]);
-    return { runner: await heldBy(stack.runner), gateway: await heldBy(stack.gateway) };
+    return [await heldBy(stack.runner), await heldBy(stack.gateway)];
   }
 });
 
@@ -119,11 +120,20 @@ async function heldBy(service: Service): Promise<Held> {
   }
 }
 
-function expectNoMore(after: Held, before: Held): void {
-  for (const [kind, count] of Object.entries(after.resources)) {
-    expect(count, kind).toBeLessThanOrEqual(before.resources[kind] ?? 0);
-  }
-  expect(after.files).toBeLessThanOrEqual(before.files);
-  expect(after.objects - before.objects).toBeLessThan(LATE_OBJECTS);
-  expect(after.residentBytes - before.residentBytes).toBeLessThan(RESIDENT_GROWTH_BYTES);
+/** What is more than before, by service and kind, in what its kind is counted in. */
+function growth(before: readonly Held[], after: readonly Held[]): readonly Readonly<Record<string, number>>[] {
+  return after.map((held, index) => {
+    const had = before[index] ?? held;
+    const resources = Object.entries(held.resources).map(([kind, count]) => [kind, count - (had.resources[kind] ?? 0)]);
+    return Object.fromEntries([
+      ...resources,
+      ["files", held.files - had.files],
+      ["objects above what comes late", held.objects - had.objects - LATE_OBJECTS],
+      ["resident bytes above what comes late", held.residentBytes - had.residentBytes - RESIDENT_GROWTH_BYTES],
+    ]);
+  });
+}
+
+function isNone(growths: readonly Readonly<Record<string, number>>[]): boolean {
+  return growths.every((grown) => Object.values(grown).every((more) => more <= 0));
 }

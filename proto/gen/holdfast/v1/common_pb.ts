@@ -550,7 +550,7 @@ export const ErrorReason = {
   NOT_RESUMABLE: 21,
 
   /**
-   * INVALID_ARGUMENT. RunTurnRequest.config is larger than 256 KiB. It is never kept in part. Metadata: bytes,
+   * INVALID_ARGUMENT. RunTurnRequest.config is larger than 64 KiB. It is never kept in part. Metadata: bytes,
    * limit_bytes.
    *
    * @generated from enum value: ERROR_REASON_CONFIG_TOO_LARGE = 22;

@@ -460,7 +460,7 @@ export const PermissionRuleSchema: GenMessage<PermissionRule> = /*@__PURE__*/
   messageDesc(file_holdfast_v1_session, 8);
 
 /**
- * Everything that a turn's process is made of. At most 256 KiB encoded (CONFIG_TOO_LARGE). Sent with a later turn it must be
+ * Everything that a turn's process is made of. At most 64 KiB encoded (CONFIG_TOO_LARGE). Sent with a later turn it must be
  * the same for the live process to serve: see FALL_REASON_CONFIG_CHANGED. Key order never matters. Left out of a later
  * turn, the session keeps the one it has.
  *

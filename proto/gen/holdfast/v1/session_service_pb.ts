@@ -903,7 +903,7 @@ export const SessionService: GenService<{
    * number seen, or send the same request again with its request_id.
    *
    *   INVALID_ARGUMENT     AGENT_UNKNOWN           no such agent; metadata has those that exist
-   *   INVALID_ARGUMENT     CONFIG_TOO_LARGE        the configuration exceeds 256 KiB
+   *   INVALID_ARGUMENT     CONFIG_TOO_LARGE        the configuration exceeds 64 KiB
    *   ALREADY_EXISTS       IDEMPOTENCY_KEY_REUSED  the request_id belongs to another prompt; nothing ran
    *   FAILED_PRECONDITION  TURN_IN_PROGRESS        a turn is open; nothing ran, and it goes on
    *   FAILED_PRECONDITION  GATES_PENDING           a turn waits for answers; the prompt has not run
