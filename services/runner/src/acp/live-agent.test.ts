@@ -187,8 +187,8 @@ describe("A permission request", { timeout: LIVE_TEST_MS }, () => {
     ["with a change that cannot be read", `{ toolCall: { toolCallId: "c", content: [{ type: "diff", path: 7 }] } }`],
     ["with an option of an unknown kind", `{ options: [{ optionId: "x", name: "X", kind: "maybe" }] }`],
     [
-      "with an option of a longer name than is kept",
-      `{ options: [{ optionId: "x", name: "X".repeat(257), kind: "allow_once" }] }`,
+      "with an option of a longer id than is kept",
+      `{ options: [{ optionId: "x".repeat(257), name: "X", kind: "allow_once" }] }`,
     ],
     ["of another session", `{ sessionId: "other" }`],
   ])("%s is refused with -32602 and never told", async (_, more) => {

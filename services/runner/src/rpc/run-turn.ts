@@ -54,9 +54,13 @@ async function beginWhenPossible(
 ): Promise<Began> {
   for (;;) {
     const step = await host.enter(async (): Promise<Began | { readonly again: Promise<void> }> => {
+      const { wakes } = host.waiting;
       const begun: TurnBegun = await beginTurn(host, request, route);
       if (begun.kind === "refused") return begun;
-      if (begun.kind === "wait") return { again: host.waiting.wait(signal) };
+      // Room may have come while this turn of the lane was still at it.
+      if (begun.kind === "wait") {
+        return { again: wakes === host.waiting.wakes ? host.waiting.wait(signal) : Promise.resolve() };
+      }
       const { turnId, afterSeq } = begun;
       return { events: followTurn(host, { turnId, afterSeq, untilParked, signal }) };
     });

@@ -29,6 +29,10 @@ export class Inbox {
     return taken.map(({ handle }) => handle);
   }
 
+  get isEmpty(): boolean {
+    return this.items.length === 0;
+  }
+
   /** Resolves when another message may come. */
   room(): Promise<void> {
     if (this.items.length < INBOX_MESSAGES && this.bytes < INBOX_BYTES) return Promise.resolve();

@@ -14,6 +14,9 @@ import type { Secrets } from "./secrets.ts";
 /** How long the swap that names a new process is tried. Then the process is ended and the start has failed. */
 const READY_BUDGET_MS = 10_000;
 
+/** How often what an agent says before its first prompt is heard out; one that never stops is prompted all the same. */
+const EARLY_ROUNDS = 64;
+
 export type StartWanted = {
   readonly instance: string;
   readonly entry: AgentEntry;
@@ -96,6 +99,6 @@ async function becomeReady(host: SessionHost, wanted: StartWanted, agent: Agent)
     return;
   }
   host.observer.ready("prompt", tier, coldReason, pid);
-  await handleCome(host);
+  for (let rounds = 0; rounds < EARLY_ROUNDS && !host.inbox.isEmpty; rounds += 1) await handleCome(host);
   if (host.turn !== null && host.isCurrent(instance)) sendPrompt(host, host.turn.prompt);
 }

@@ -2,6 +2,7 @@
 
 export class Waiters {
   private readonly waiting = new Set<() => void>();
+  private count = 0;
 
   /** Resolves at the next `wake`, or when the signal aborts. */
   wait(signal?: AbortSignal): Promise<void> {
@@ -17,7 +18,13 @@ export class Waiters {
     });
   }
 
+  /** How often `wake` was called: who decides first and waits then sees what came in between. */
+  get wakes(): number {
+    return this.count;
+  }
+
   wake(): void {
+    this.count += 1;
     for (const done of [...this.waiting]) done();
   }
 
