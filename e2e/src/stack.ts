@@ -48,6 +48,8 @@ export class Stack {
     try {
       for (let index = 1; index <= gateways; index += 1) await stack.addGateway(`gateway-${index}`);
       await Promise.all(Array.from({ length: runners }, (_, index) => stack.addRunner(`runner-${index + 1}`)));
+      // They got ready in any order.
+      stack.runners.sort((one, other) => one.name.localeCompare(other.name));
       return stack;
     } catch (error) {
       await stack.close();
