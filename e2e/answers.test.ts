@@ -18,6 +18,8 @@ import { type Caller, eventually, refusalOf, type TurnSeen } from "./src/caller.
 import { Stack } from "./src/stack.ts";
 
 const ROUNDS = 5;
+/** What one session may hold open. */
+const OPEN_GATES = 32;
 const AT_ONCE = 5;
 
 let stack: Stack;
@@ -188,6 +190,26 @@ describe("answers", () => {
     expect(new Set(ended.of("continued").map(({ tier }) => tier))).toEqual(new Set([Tier.WARM]));
     const { closedGates } = await one.session(session);
     expect(closedGates.map(({ answer }) => answer?.disposition)).toEqual(Array(AT_ONCE).fill(Disposition.APPLIED));
+  });
+
+  it("as many answers at once as a session can hold gates: through one gateway all are committed, none is told to try again", async () => {
+    const session = "all";
+    const parked = await one.turn(session, `gates ${OPEN_GATES} echo all`);
+    expect(parked.gateIds).toHaveLength(OPEN_GATES);
+    const replies = await Promise.all(parked.gateIds.map((gate) => one.allow(session, gate)));
+    expect(new Set(replies.map(({ answerId }) => answerId)).size).toBe(OPEN_GATES);
+    const ended = await one.ended(session, parked.turnId);
+    expect(ended.one("ended")).toMatchObject({ outcome: Outcome.COMPLETED, moot: [], uncertain: [] });
+    expect(ran(session)).toEqual(Array(OPEN_GATES).fill("echo all"));
+  });
+
+  it("52: a request_id that comes again with another prompt is refused by that name, while its turn is open as well", async () => {
+    const parked = await one.turn("again", "run echo first", { requestId: "r" });
+    const reused = await one.refusedTurn("again", "run echo second", { requestId: "r" });
+    expect(reused.reason).toBe("IDEMPOTENCY_KEY_REUSED");
+    const attached = await one.turn("again", "run echo first", { requestId: "r" });
+    expect(attached.turnId).toBe(parked.turnId);
+    expect(attached.gateIds).toEqual(parked.gateIds);
   });
 
   it("25: two callers answer one gate differently at the same instant, through two gateways: one OK, one ALREADY_EXISTS", async () => {

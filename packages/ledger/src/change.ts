@@ -104,7 +104,7 @@ export async function changeRecord<C extends RecordCommand>(
     known = false;
     await patience.afterConflict();
   }
-  return refuse(held, storeUnavailable(key, `no swap succeeded in ${SWAP_ATTEMPTS} attempts`));
+  return refuse(held, contended(key));
 }
 
 /** A store that cannot be read for a moment is asked again; in the end it is a refusal like any other. */
@@ -211,6 +211,16 @@ function outboxFull(key: SessionKey): Refusal {
   return refusal(
     "STORE_UNAVAILABLE",
     `session ${key.sessionId}: more than ${OUTBOX_EVENTS} events would wait for the event log; nothing was written`,
+    "send the same request again, with the same key",
+    { session_id: key.sessionId },
+  );
+}
+
+/** Every swap lost to another writer's, definitely: nothing was written here, and the store is well. */
+function contended(key: SessionKey): Refusal {
+  return refusal(
+    "STORE_UNAVAILABLE",
+    `session ${key.sessionId}: other writers came first in every swap that was tried; nothing was written`,
     "send the same request again, with the same key",
     { session_id: key.sessionId },
   );

@@ -8,7 +8,7 @@ export { decide, isWritten } from "./record/decide.ts";
 export * from "./record/event.ts";
 export * from "./record/option.ts";
 export * from "./record/record.ts";
-export { turnOpen } from "./record/refusals.ts";
+export { keyReused, turnOpen } from "./record/refusals.ts";
 export { bytesOf } from "./record/size.ts";
 export * from "./refusal.ts";
 export * from "./slots/index.ts";

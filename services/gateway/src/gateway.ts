@@ -23,6 +23,7 @@ import { storeWorld } from "@holdfast/ledger";
 import type { Store } from "@holdfast/pool";
 import {
   type Clock,
+  createLane,
   type Log,
   newId,
   readGatewayToken,
@@ -88,6 +89,7 @@ export async function startGateway({ settings, log, telemetry, clock, openStore 
     );
     const world: GatewayWorld = {
       store,
+      changes: createLane(),
       ledger: storeWorld(store, clock, () => newId("operation")),
       clock,
       newId,

@@ -2,7 +2,7 @@
 // (E9).
 import type { StoreWorld } from "@holdfast/ledger";
 import type { Store } from "@holdfast/pool";
-import type { Clock, Log, NewId, Settings, Telemetry } from "@holdfast/runtime";
+import type { Clock, Lane, Log, NewId, Settings, Telemetry } from "@holdfast/runtime";
 import type { Capabilities } from "@holdfast/wire";
 import type { Deliveries } from "./deliver/deliveries.ts";
 import type { Runners } from "./runners/runners.ts";
@@ -10,6 +10,8 @@ import type { Watchers } from "./sessions/watchers.ts";
 
 export type GatewayWorld = {
   readonly store: Store;
+  /** One session's changes from this gateway come one after the other: they would only lose swaps to each other. */
+  readonly changes: Lane;
   /** The same store, for changing records. */
   readonly ledger: StoreWorld;
   readonly clock: Clock;

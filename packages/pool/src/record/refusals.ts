@@ -22,10 +22,13 @@ export function turnOpen(record: SessionRecord): Refusal {
       { ...metadata, gate_ids: gates.join(",") },
     );
   }
+  const waits = record.execution?.state === "queued" && record.owner === null;
   return refusal(
     "TURN_IN_PROGRESS",
-    `session ${record.sessionId} is working on turn ${turnId}`,
-    "wait for its end, or stop it",
+    waits
+      ? `turn ${turnId} of session ${record.sessionId} has an answer that waits for a process`
+      : `session ${record.sessionId} is working on turn ${turnId}`,
+    waits ? "stop the turn to give the answer up" : "wait for its end, or stop it",
     metadata,
   );
 }

@@ -5,7 +5,7 @@
 // The reply follows the commit, never the delivery: it waits for the owner's admission only so long, to tell more of what has
 // become of the answer. A refusal has written nothing.
 import { type Changed, changeRecord, tellOwnerless } from "@holdfast/ledger";
-import { type AnswerReceipt, canonicalJson, type GiveAnswer, type Refusal } from "@holdfast/pool";
+import { type AnswerReceipt, canonicalJson, type GiveAnswer, type Refusal, slotKey } from "@holdfast/pool";
 import { Disposition, type RespondApprovalRequest, type RespondApprovalResponse } from "@holdfast/proto";
 import { type AnswerOutcome, sha256, within } from "@holdfast/runtime";
 import {
@@ -55,7 +55,10 @@ async function commit(
   const current = await existingSession(world, key);
   if (current.kind === "refused") return current;
   const { held } = current;
-  return changeRecord(world.ledger, key, giveAnswer(world, valid.value, call), { kind: "gateway" }, { held });
+  const answer = giveAnswer(world, valid.value, call);
+  return world.changes.runAlways(slotKey(key), () =>
+    changeRecord(world.ledger, key, answer, { kind: "gateway" }, { held }),
+  );
 }
 
 function giveAnswer(world: GatewayWorld, valid: ValidRespondApproval, call: Call): GiveAnswer {

@@ -1,6 +1,6 @@
 // A Stop, committed and brought to its owner: what CancelTurn and CloseSession share (D7).
 import { changeRecord, type Held, tellOwnerless } from "@holdfast/ledger";
-import type { Refusal, SessionKey, Stop, StopReceipt } from "@holdfast/pool";
+import { type Refusal, type SessionKey, type Stop, type StopReceipt, slotKey } from "@holdfast/pool";
 import { isAdmin } from "../credentials/caller.ts";
 import type { Delivered } from "../deliver/deliveries.ts";
 import type { Call } from "../rpc/call.ts";
@@ -28,7 +28,9 @@ export async function stopTurn(
 ): Promise<Stopped> {
   const { principal } = call.caller;
   const stop: Stop = { ...wish, type: "stop", commandId: world.newId("command"), principal, next: null };
-  const changed = await changeRecord(world.ledger, key, stop, { kind: "gateway" }, { held });
+  const changed = await world.changes.runAlways(slotKey(key), () =>
+    changeRecord(world.ledger, key, stop, { kind: "gateway" }, { held }),
+  );
   if (changed.kind === "refused") return { kind: "refused", refusal: changed.refusal };
   const { result: receipt } = changed;
   const { commandId, turnId: turn, execution } = receipt;

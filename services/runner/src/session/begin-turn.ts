@@ -11,6 +11,7 @@ import {
   type ColdReason,
   configFingerprint,
   type EvictionReason,
+  keyReused,
   type OpenTurn,
   PREVIEW_CHARACTERS,
   type Refusal,
@@ -82,7 +83,8 @@ export async function beginTurn(host: SessionHost, request: TurnRequest, route: 
 /** D15: a retry of a prompt whose turn is known here follows that turn. */
 function attachTo(host: SessionHost, record: SessionRecord | null, request: TurnRequest): TurnBegun | null {
   const mark = record?.requests.find(({ requestId }) => requestId === request.requestId);
-  if (host.epoch === null || request.requestId === null || mark?.contentDigest !== request.contentDigest) return null;
+  if (host.epoch === null || mark === undefined) return null;
+  if (mark.contentDigest !== request.contentDigest) return refuse(keyReused(host.key.sessionId, mark.requestId));
   return { kind: "follow", turnId: mark.turnId, afterSeq: mark.afterSeq };
 }
 
