@@ -4,7 +4,7 @@
 import { hostname } from "node:os";
 import { createLog, type Log } from "./log/log.ts";
 import { type ProcessLife, superviseProcess } from "./process.ts";
-import { readSettings, type Service, type Settings, SettingsInvalid } from "./settings/settings.ts";
+import { readSettings, type Service, type Settings, SettingsInvalid, settingsHelp } from "./settings/settings.ts";
 import { startTelemetry } from "./telemetry/start.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { VERSION } from "./version.ts";
@@ -33,6 +33,7 @@ const TELEMETRY_BOUND_MS = 3_000;
 
 /** Runs a service until a signal ends it. What start throws is told of, and everything begun by then is closed. */
 export async function runProgram(program: Program, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  readNoArguments(program.name, process.argv.slice(2));
   const settings = settingsOrExit(env, program.service);
   const instance = settings.runnerName ?? hostname();
   // The log is made first: telemetry tells it of its troubles. Lines before telemetry is there have no trace.
@@ -56,9 +57,24 @@ export async function runProgram(program: Program, env: NodeJS.ProcessEnv = proc
   }
 }
 
+/** A service is set by its environment alone: an argument is a mistake, unless it asks what can be set. */
+function readNoArguments(name: string, args: readonly string[]): void {
+  const [argument] = args;
+  if (argument === undefined) return;
+  if (argument === "--help" || argument === "-h") {
+    process.stdout.write(`The ${name} of Holdfast. It is set by environment variables:\n\n${settingsHelp()}\n`);
+    process.exit(0);
+  }
+  process.stderr.write(`unknown argument ${argument}; nothing was started; --help tells what can be set\n`);
+  process.exit(CODE_USAGE);
+}
+
 function settingsOrExit(env: NodeJS.ProcessEnv, service: Service): Settings {
   try {
-    return readSettings(env, service);
+    const settings = readSettings(env, service);
+    if (settings.natsUrl === null) return settings;
+    const problem = "names a store that this version does not have; leave it unset for the embedded one";
+    throw new SettingsInvalid([{ name: "HOLDFAST_NATS_URL", problem }]);
   } catch (error) {
     if (!(error instanceof SettingsInvalid)) throw error;
     process.stderr.write(`${error.message}\n`);

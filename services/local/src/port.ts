@@ -26,7 +26,7 @@ export async function refuseTakenPort(host: string, port: number): Promise<void>
 function whyNot(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") {
-    return "another process listens there, perhaps Holdfast already; end it, or set HOLDFAST_PORT to a free one";
+    return "another process listens there, perhaps Holdfast already; end it, or set HOLDFAST_PORT to a free one (and HOLDFAST_DATA_DIR to another directory, if it is Holdfast)";
   }
   return `${code ?? message}; set HOLDFAST_HOST and HOLDFAST_PORT to what this machine has`;
 }

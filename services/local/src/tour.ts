@@ -36,7 +36,7 @@ function tourLines(address: string, needsToken: boolean): readonly TourLine[] {
       : []),
     {
       says: "three ways to call: hf streams over gRPC, ask sends one JSON request, state tells how a session is",
-      line: `hf() { ${stream} -d "$2" "${service}/$1"; }; ask() { ${json} -d "$2" "${service}/$1"; echo; }; state() { ask GetSession "{\\"sessionId\\":\\"$1\\"}" | node -p 'const { state, pid } = JSON.parse(require("fs").readFileSync(0, "utf8")).session; state + ", agent process " + pid'; }`,
+      line: `hf() { ${stream} -d "$2" "${service}/$1"; }; ask() { ${json} -d "$2" "${service}/$1"; echo; }; state() { ask GetSession "{\\"sessionId\\":\\"$1\\"}" | node -p 'const { state, pid } = JSON.parse(require("fs").readFileSync(0, "utf8")).session; state + ", agent process " + (pid ?? "none")'; }`,
     },
     {
       says: "a turn: the agent speaks, asks to run a command, and parks",
@@ -64,7 +64,7 @@ function tourLines(address: string, needsToken: boolean): readonly TourLine[] {
     },
     {
       says: "another turn parks, and Stop ends it: the command does not run",
-      line: `hf RunTurn '{"session_id":"demo","prompt":[{"text":{"text":"run rm proof.txt"}}]}'; ask CancelTurn '{"sessionId":"demo"}'`,
+      line: `hf RunTurn '{"session_id":"demo","prompt":[{"text":{"text":"run rm proof.txt"}}]}'; ask CancelTurn '{"sessionId":"demo"}'; state demo`,
     },
     {
       says: "the next turn runs in the process that was there all the time: TIER_WARM, and the same number",

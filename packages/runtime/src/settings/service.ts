@@ -33,7 +33,7 @@ export const SERVICE_SETTINGS = {
   natsUrl: optional(
     "HOLDFAST_NATS_URL",
     urls(["nats", "tls", "ws", "wss"]),
-    "NATS servers, separated by commas. Unset: the embedded store in HOLDFAST_DATA_DIR.",
+    "NATS servers, separated by commas; refused at start by this version. Unset: the embedded store in HOLDFAST_DATA_DIR.",
   ),
   natsCredsFile: optional("HOLDFAST_NATS_CREDS", path(), "NATS credentials file; needs HOLDFAST_NATS_URL."),
   tokensFile: optional(

@@ -58,13 +58,13 @@ export const SESSION_SETTINGS = {
     "HOLDFAST_START_MAX",
     duration({ min: 100, max: DAY_MS }),
     "10m",
-    "The longest start the catalogue may give an agent.",
+    "Without effect in this version. The longest start the catalogue may give an agent.",
   ),
   sessionRetentionMs: setting(
     "HOLDFAST_SESSION_RETENTION",
     duration({ min: SECOND_MS, max: 10 * YEAR_MS }),
     "30d",
-    "A session idle for this long is deleted with its events. Longer than HOLDFAST_APPROVAL_EXPIRY.",
+    "Without effect in this version. A session idle for this long is deleted with its events. Longer than HOLDFAST_APPROVAL_EXPIRY.",
   ),
   maxLive: setting(
     "HOLDFAST_MAX_LIVE",
@@ -82,13 +82,13 @@ export const SESSION_SETTINGS = {
     "HOLDFAST_LEASE_TTL",
     duration({ min: LEASE_TTL_MIN_MS, max: DAY_MS }),
     "10s",
-    "A runner that gives no proof of life for this long is dead.",
+    "Without effect in this version. A runner that gives no proof of life for this long is dead.",
   ),
   leaseBeatMs: setting(
     "HOLDFAST_LEASE_BEAT",
     duration({ min: LEASE_BEAT_MIN_MS, max: DAY_MS }),
     "2s",
-    "How often a runner proves that it lives. At most a quarter of HOLDFAST_LEASE_TTL.",
+    "Without effect in this version. How often a runner proves that it lives. At most a quarter of HOLDFAST_LEASE_TTL.",
   ),
   drainGraceMs: setting(
     "HOLDFAST_DRAIN_GRACE",
